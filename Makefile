@@ -1,0 +1,61 @@
+# Every target works alone from a clean clone: it first makes .venv and installs presage into it.
+#   make test PYTHON=python3.12     uses another interpreter for .venv
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+# One BLAS thread a process. The matrices are small, so that threads cost more than they give; runs in parallel would
+# fight over the cores; and a sum that is split over threads changes in its last digits from machine to machine.
+export OPENBLAS_NUM_THREADS ?= 1
+export MKL_NUM_THREADS ?= 1
+export OMP_NUM_THREADS ?= 1
+export BLIS_NUM_THREADS ?= 1
+export VECLIB_MAXIMUM_THREADS ?= 1
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test slow bench lint types clean
+
+help:
+	@echo "make demo    draw and print the main result"
+	@echo "make test    lint, type-check and test"
+	@echo "make slow    the tests that take long"
+	@echo "make bench   time and accuracy beside the straightforward methods; writes docs/benchmarks.md"
+	@echo "make lint    ruff alone          make types   mypy alone"
+	@echo "make clean   remove .venv, caches and compiled code"
+
+demo: $(INSTALLED)
+	$(BIN)/python -m presage.demo
+
+test: lint types
+	$(BIN)/python -m pytest
+
+# pytest exits with 5 when it collects no test: no slow test is not a failure.
+slow: $(INSTALLED)
+	$(BIN)/python -m pytest -m slow || [ $$? -eq 5 ]
+
+bench: $(INSTALLED)
+	$(BIN)/python bench/theory.py
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(INSTALLED)
+	$(BIN)/mypy
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+$(INSTALLED): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	    echo "PYTHON must be Python 3.11 or newer: presage and its dependencies need it."; \
+	    echo "Got PYTHON=$(PYTHON) ($$($(PYTHON) --version 2>&1))."; \
+	    echo "Install a newer Python and name it: make $(or $(MAKECMDGOALS),test) PYTHON=python3.12"; \
+	    exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet -e ".[dev]"
+	@touch $@
