@@ -1,0 +1,1 @@
+"""What is learned: laws of the target, channels, penalties, problems."""

@@ -1,0 +1,166 @@
+"""Channels: how labels and loss see the matrix.
+
+A sample is a symmetric T x T matrix of pre-activations ``R``. It is stored by its components ``z_ab``, ``a <= b``
+(row by row), ``R_ab = sqrt(1 + delta_ab) z_ab``, which are independent with one common variance:
+``n_in = T(T+1)/2`` of them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from math import sqrt
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from presage import _check
+from presage.model.laws import Floats
+
+MOST_TOKENS = 64
+
+
+class Channel(ABC):
+    """What is observed of the pre-activations, and how the learner's output is compared with it.
+
+    Every method is vectorised over leading axes; the last axis holds the ``n_in`` components.
+    """
+
+    n_tokens: int
+
+    @property
+    def n_in(self) -> int:
+        """Number of independent components of the pre-activation, ``L_in = T(T+1)/2``."""
+        return self.n_tokens * (self.n_tokens + 1) // 2
+
+    @property
+    @abstractmethod
+    def n_active(self) -> int:
+        """Number of directions of the components that the output can see."""
+
+    def matrix(self, z: ArrayLike) -> Floats:
+        """Pre-activation matrix ``R_ab = sqrt(1 + delta_ab) z_ab`` of the components ``z``."""
+        components = np.asarray(z, dtype=np.float64)
+        T = self.n_tokens
+        rows, columns = np.triu_indices(T)
+        scaled = components * np.where(rows == columns, sqrt(2.0), 1.0)
+        R = np.empty((*components.shape[:-1], T, T))
+        R[..., rows, columns] = scaled
+        R[..., columns, rows] = scaled
+        return R
+
+    @abstractmethod
+    def target_output(self, z_0: ArrayLike) -> Floats:
+        """Label of a sample whose target pre-activation (noise included) has components ``z_0``."""
+
+    @abstractmethod
+    def output(self, z: ArrayLike) -> Floats:
+        """Output of a learner whose pre-activation has components ``z``."""
+
+    def loss(self, z_0: ArrayLike, z: ArrayLike) -> Floats:
+        """Squared Frobenius distance of label and output, over all T^2 entries."""
+        residual = self.target_output(z_0) - self.output(z)
+        return np.asarray(np.sum(residual**2, axis=(-2, -1)))
+
+    @abstractmethod
+    def prox(self, z_0: ArrayLike, z: ArrayLike, Sigma: float) -> Floats:
+        """``argmin_h |h - z|^2/(2 Sigma) + loss(z_0, h)``, the global minimum."""
+
+
+@final
+@dataclass(frozen=True)
+class Linear(Channel):
+    """Identity activation: the quadratic network for one token, linear attention for more."""
+
+    n_tokens: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n_tokens", _tokens(self.n_tokens, 1, "a sample has at least one token"))
+
+    @property
+    def n_active(self) -> int:
+        return self.n_in
+
+    def target_output(self, z_0: ArrayLike) -> Floats:
+        return self.matrix(z_0)
+
+    def output(self, z: ArrayLike) -> Floats:
+        return self.matrix(z)
+
+    def prox(self, z_0: ArrayLike, z: ArrayLike, Sigma: float) -> Floats:
+        """Weighted mean of ``z`` and ``z_0``: the loss is ``2 |z_0 - h|^2`` in the components."""
+        label, centre = np.asarray(z_0, dtype=np.float64), np.asarray(z, dtype=np.float64)
+        return np.asarray((centre + 4.0 * Sigma * label) / (1.0 + 4.0 * Sigma))
+
+
+@final
+@dataclass(frozen=True)
+class Softmax(Channel):
+    """Row-wise softmax: ``softmax(beta_0 R)`` for the target, ``softmax(beta R)`` for the learner."""
+
+    n_tokens: int = 2
+    beta: float = 1.0
+    beta_0: float | None = None
+
+    def __post_init__(self) -> None:
+        tokens = _tokens(
+            self.n_tokens,
+            2,
+            "the softmax of a single entry is 1 whatever the weights, nothing can be learned",
+        )
+        object.__setattr__(self, "n_tokens", tokens)
+        given = {"beta": self.beta, "beta_0": self.beta if self.beta_0 is None else self.beta_0}
+        for name, value in given.items():
+            number = _check.real(
+                name,
+                value,
+                above=0.0,
+                at_most=1e3,
+                reason="it is the inverse temperature of a softmax",
+                remedy="Use for example beta=1.0; leave beta_0 out to give the target the learner's beta.",
+            )
+            object.__setattr__(self, name, number)
+
+    @property
+    def target_beta(self) -> float:
+        """Inverse temperature of the target, as a number."""
+        return self.beta if self.beta_0 is None else self.beta_0
+
+    @property
+    def n_active(self) -> int:
+        """Softmax does not see a common shift of all entries of R: one direction less."""
+        return self.n_in - 1
+
+    def target_output(self, z_0: ArrayLike) -> Floats:
+        return _softmax(self.target_beta * self.matrix(z_0))
+
+    def output(self, z: ArrayLike) -> Floats:
+        return _softmax(self.beta * self.matrix(z))
+
+    def prox(self, z_0: ArrayLike, z: ArrayLike, Sigma: float) -> Floats:
+        from presage.model.softmax_prox import REPORTED, tokens_prox
+
+        label, centre = np.broadcast_arrays(np.asarray(z_0, dtype=np.float64), np.asarray(z, dtype=np.float64))
+        shape = centre.shape
+        anchor = np.ascontiguousarray(label.reshape(-1, self.n_in)) * (self.target_beta / self.beta)
+        flat = np.ascontiguousarray(centre.reshape(-1, self.n_in))
+        f, report = np.empty_like(flat), np.empty((len(flat), REPORTED))
+        tokens_prox(anchor, flat, float(Sigma), self.beta, self.n_tokens, f, report)
+        return np.asarray((flat + Sigma * f).reshape(shape))
+
+
+def _softmax(logits: Floats) -> Floats:
+    weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
+
+
+def _tokens(value: object, at_least: int, reason: str) -> int:
+    return _check.integer(
+        "n_tokens",
+        value,
+        at_least=at_least,
+        at_most=MOST_TOKENS,
+        reason=reason,
+        remedy="Use for example n_tokens=2; for one token use quadratic_network.",
+    )

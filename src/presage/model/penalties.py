@@ -1,0 +1,83 @@
+"""Penalties: what the learner pays for its matrix ``S``."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from math import sqrt
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from presage import _check
+from presage.model.laws import Floats
+
+
+class Penalty(ABC):
+    """A rotation-invariant penalty on ``S``: a function of its eigenvalues, ``d sum_i r(s_i)`` in the loss."""
+
+    @abstractmethod
+    def value(self, eigenvalues: ArrayLike, kappa: float) -> Floats:
+        """``r(s)`` of each eigenvalue, for a student of relative width `kappa`."""
+
+    @abstractmethod
+    def shrink(self, x: ArrayLike, Sigma_hat: float, kappa: float) -> Floats:
+        """``argmin_s r(s) + (Sigma_hat/4) s^2 - (1/2) s x`` for each ``x``, over the allowed ``s``."""
+
+
+@final
+@dataclass(frozen=True)
+class NuclearPSD(Penalty):
+    """Weight decay ``weight_decay |W|_F^2`` on the factor of ``S = W W'/sqrt(m d) >= 0``.
+
+    In terms of S it is ``d lambda~ Tr S`` with ``lambda~ = sqrt(kappa) weight_decay``: a nuclear norm.
+    """
+
+    weight_decay: float
+
+    def __post_init__(self) -> None:
+        number = _check.real(
+            "weight_decay",
+            self.weight_decay,
+            above=0.0,
+            at_most=1e6,
+            reason="without weight decay the minimum of the loss need not be unique",
+            remedy="Use a small value such as weight_decay=1e-4 for the vanishing limit.",
+        )
+        object.__setattr__(self, "weight_decay", number)
+
+    def lambda_tilde(self, kappa: float) -> float:
+        """``lambda~ = sqrt(kappa) lambda``."""
+        return sqrt(kappa) * self.weight_decay
+
+    def value(self, eigenvalues: ArrayLike, kappa: float) -> Floats:
+        return self.lambda_tilde(kappa) * np.asarray(eigenvalues, dtype=np.float64)
+
+    def shrink(self, x: ArrayLike, Sigma_hat: float, kappa: float) -> Floats:
+        return np.maximum(np.asarray(x, dtype=np.float64) - 2.0 * self.lambda_tilde(kappa), 0.0) / Sigma_hat
+
+
+@final
+@dataclass(frozen=True)
+class Frobenius(Penalty):
+    """Ridge ``d ridge |S|_F^2`` on a symmetric matrix S that is trained entry by entry."""
+
+    ridge: float
+
+    def __post_init__(self) -> None:
+        number = _check.real(
+            "ridge",
+            self.ridge,
+            above=0.0,
+            at_most=1e6,
+            reason="without a ridge the minimum of the loss need not be unique",
+            remedy="Use a small value such as ridge=1e-4 for the vanishing limit.",
+        )
+        object.__setattr__(self, "ridge", number)
+
+    def value(self, eigenvalues: ArrayLike, kappa: float) -> Floats:
+        return self.ridge * np.asarray(eigenvalues, dtype=np.float64) ** 2
+
+    def shrink(self, x: ArrayLike, Sigma_hat: float, kappa: float) -> Floats:
+        return np.asarray(x, dtype=np.float64) / (Sigma_hat + 4.0 * self.ridge)

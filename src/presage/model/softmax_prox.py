@@ -1,0 +1,503 @@
+"""Compiled proximal maps of the softmax loss, for two tokens and for any number of them.
+
+For one sample the map is ``p = argmin_h |h-z|^2/2 + Sigma l(h)`` with
+``l(h) = |softmax(h) - softmax(anchor)|_F^2``, where `anchor` is the point of zero loss: ``(beta_0/beta) z_0`` for a
+target with pre-activation ``z_0``. It is not convex: the objective is first tabulated between ``z`` and the anchor,
+Newton starts in every basin seen there, and the lowest minimum is kept. All results are written through
+``f = (p-z)/Sigma = -grad l(p)``, which stays accurate when Sigma is tiny.
+
+The components ``h_k``, ``k = (a,b)`` with ``a <= b``, stand for the symmetric matrix
+``R_ab = sqrt(1 + delta_ab) h_ab``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+FUSED = {"contract", "reassoc", "nsz", "arcp"}
+ROOT_2 = float(np.sqrt(2.0))
+MOST_STEPS = 100
+BENDS = np.array(
+    [-6.0, -4.0, -2.8, -1.8, -0.9, 0.0, 0.9, 1.8, 2.8, 4.0, 6.0]
+)  # logits along a sigmoid, dense where it bends
+BEND_OUTPUTS = 1.0 / (1.0 + np.exp(-BENDS))
+SEGMENT = 6  # pieces of the line from z to the anchor that are looked at for basins, for more than two tokens
+TRIED = 3  # most promising starts from which Newton is run, for more than two tokens
+
+# What one proximal solve reports, in this order.
+TRACE_Z = 0  # tr df/dz
+TRACE_ANCHOR = 1  # tr df/d(anchor)
+SQUARE_Z = 2  # |df/dz|_F^2
+LOSS_AT_P = 3
+LOSS_AT_Z = 4
+OTHER_MINIMUM = 5  # 1 where the two starts end in different minima: p jumps somewhere near
+REPORTED = 6
+
+# Largest Sigma beta^2 at which the objective is convex for every label, so that one start is enough: the curvature
+# of the loss is above -0.97 beta^2 for two tokens (a sigmoid squared, computed) and above -1.5 beta^2 for more.
+CONVEX_PAIR = 1.0
+CONVEX = 0.6
+
+
+@njit(cache=True, error_model="numpy", fastmath=FUSED)
+def _pair_terms(e1, e2, s1, s2, beta):  # type: ignore[no-untyped-def]
+    """Loss of two tokens, its two slopes and two curvatures in the row variables ``u = +-e1 + sqrt2 e2``."""
+    p1 = 1.0 / (1.0 + np.exp(-beta * (ROOT_2 * e2 + e1)))
+    p2 = 1.0 / (1.0 + np.exp(-beta * (ROOT_2 * e2 - e1)))
+    r1, r2 = p1 - s1, p2 - s2
+    w1, w2 = beta * p1 * (1.0 - p1), beta * p2 * (1.0 - p2)
+    loss = 2.0 * (r1 * r1 + r2 * r2)
+    curvature_1 = 4.0 * w1 * (w1 + r1 * beta * (1.0 - 2.0 * p1))
+    curvature_2 = 4.0 * w2 * (w2 + r2 * beta * (1.0 - 2.0 * p2))
+    return loss, 4.0 * r1 * w1, 4.0 * r2 * w2, curvature_1, curvature_2, w1, w2
+
+
+@njit(cache=True, error_model="numpy", fastmath=FUSED)
+def _pair_newton(e1, e2, z1, z2, s1, s2, Sigma, beta):  # type: ignore[no-untyped-def]
+    """Damped Newton on ``|e-z|^2/2 + Sigma l(e)`` from ``(e1, e2)``; return the minimum and its value."""
+    loss, k1, k2, c1, c2, _, _ = _pair_terms(e1, e2, s1, s2, beta)
+    value = 0.5 * ((e1 - z1) ** 2 + (e2 - z2) ** 2) + Sigma * loss
+    for _ in range(MOST_STEPS):
+        g1 = e1 - z1 + Sigma * (k1 - k2)
+        g2 = e2 - z2 + Sigma * ROOT_2 * (k1 + k2)
+        h11 = 1.0 + Sigma * (c1 + c2)
+        h22 = 1.0 + 2.0 * Sigma * (c1 + c2)
+        h12 = Sigma * ROOT_2 * (c1 - c2)
+        determinant = h11 * h22 - h12 * h12
+        if h11 <= 0.0 or determinant <= 1e-3 * (h11 + h22):
+            # Reflect a negative smaller eigenvalue: a direction of descent that leaves a saddle quickly.
+            lowest = 0.5 * (h11 + h22) - np.sqrt(0.25 * (h11 - h22) ** 2 + h12 * h12)
+            if lowest < 1e-3:
+                shift = max(-lowest, 0.05) - lowest
+                h11 += shift
+                h22 += shift
+                determinant = h11 * h22 - h12 * h12
+        d1 = -(h22 * g1 - h12 * g2) / determinant
+        d2 = -(h11 * g2 - h12 * g1) / determinant
+        size = d1 * d1 + d2 * d2
+        scale = 1.0 + e1 * e1 + e2 * e2
+        slope = g1 * d1 + g2 * d2
+        step = 1.0
+        if size < 1e-8 * scale:
+            e1 += d1
+            e2 += d2
+            loss, k1, k2, c1, c2, _, _ = _pair_terms(e1, e2, s1, s2, beta)
+            value = 0.5 * ((e1 - z1) ** 2 + (e2 - z2) ** 2) + Sigma * loss
+            if size < 1e-17 * scale:
+                break
+            continue
+        while True:
+            n1, n2 = e1 + step * d1, e2 + step * d2
+            loss, k1, k2, c1, c2, _, _ = _pair_terms(n1, n2, s1, s2, beta)
+            new = 0.5 * ((n1 - z1) ** 2 + (n2 - z2) ** 2) + Sigma * loss
+            if new <= value + 1e-4 * step * slope or step < 1e-10:
+                break
+            step *= 0.5
+        e1, e2, value = n1, n2, new
+    return e1, e2, value
+
+
+@njit(cache=True, error_model="numpy", fastmath=FUSED)
+def _pair_axis(start, end, at_start, label, beta, u, residual):  # type: ignore[no-untyped-def]
+    """Trial values of one row variable from its unpenalised value to its label's: both ends and the bends between.
+
+    Write them into `u` with the row's output minus its label into `residual`; return how many there are.
+    """
+    u[0], residual[0] = start, at_start - label
+    count = 1
+    ascending = end > start
+    for i in range(BENDS.size):
+        k = i if ascending else BENDS.size - 1 - i
+        bend = BENDS[k] / beta
+        if min(start, end) < bend < max(start, end):
+            u[count], residual[count] = bend, BEND_OUTPUTS[k] - label
+            count += 1
+    u[count], residual[count] = end, 0.0
+    return count + 1
+
+
+@njit(cache=True, error_model="numpy", fastmath=FUSED)
+def _pair_scan(z1, z2, anchor_1, anchor_2, s1, s2, Sigma, beta, scan):  # type: ignore[no-untyped-def]
+    """Evaluate the objective on the product of the two axes; write its local minima there into `scan`, return how many.
+
+    The minimum lies between ``z`` and the anchor in each row variable, and each row's loss is flat beyond its
+    bends, so a local minimum of this small table stands for each basin.
+    """
+    u1, r1, u2, r2, table = scan.u1, scan.r1, scan.u2, scan.r2, scan.table
+    start_1, start_2 = ROOT_2 * z2 + z1, ROOT_2 * z2 - z1
+    out_1, out_2 = 1.0 / (1.0 + np.exp(-beta * start_1)), 1.0 / (1.0 + np.exp(-beta * start_2))
+    n1 = _pair_axis(start_1, ROOT_2 * anchor_2 + anchor_1, out_1, s1, beta, u1, r1)
+    n2 = _pair_axis(start_2, ROOT_2 * anchor_2 - anchor_1, out_2, s2, beta, u2, r2)
+    for i in range(n1):
+        d1 = u1[i] - start_1
+        for j in range(n2):
+            d2 = u2[j] - start_2
+            # |e - z|^2 in the row variables.
+            distance = 0.375 * (d1 * d1 + d2 * d2) - 0.25 * d1 * d2
+            table[i, j] = 0.5 * distance + 2.0 * Sigma * (r1[i] * r1[i] + r2[j] * r2[j])
+    found = 0
+    for i in range(n1):
+        for j in range(n2):
+            here = table[i, j]
+            left, right, down, up = i > 0, i + 1 < n1, j > 0, j + 1 < n2
+            if (left and table[i - 1, j] < here) or (right and table[i + 1, j] < here):
+                continue
+            if (down and table[i, j - 1] < here) or (up and table[i, j + 1] < here):
+                continue
+            if left and ((down and table[i - 1, j - 1] < here) or (up and table[i - 1, j + 1] < here)):
+                continue
+            if right and ((down and table[i + 1, j - 1] < here) or (up and table[i + 1, j + 1] < here)):
+                continue
+            if found < scan.e1.size:
+                scan.e1[found] = 0.5 * (u1[i] - u2[j])
+                scan.e2[found] = (u1[i] + u2[j]) / (2.0 * ROOT_2)
+                found += 1
+    return found
+
+
+class Scan(NamedTuple):
+    """Scratch space of `pair_prox`: the two axes, the table of the objective, the starts found in it."""
+
+    u1: Floats
+    r1: Floats
+    u2: Floats
+    r2: Floats
+    table: Floats
+    e1: Floats
+    e2: Floats
+
+
+@njit(cache=True)
+def scan_space():  # type: ignore[no-untyped-def]
+    """Allocate the scratch space once for many calls."""
+    n = BENDS.size + 2
+    return Scan(np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty((n, n)), np.empty(4), np.empty(4))
+
+
+@njit(cache=True, error_model="numpy", fastmath=FUSED)
+def pair_prox(anchor_1, anchor_2, z1, z2, Sigma, beta, report, scan):  # type: ignore[no-untyped-def]
+    """Proximal map of two tokens in its two active directions; fill `report`, return ``f`` in them."""
+    s1 = 1.0 / (1.0 + np.exp(-beta * (ROOT_2 * anchor_2 + anchor_1)))
+    s2 = 1.0 / (1.0 + np.exp(-beta * (ROOT_2 * anchor_2 - anchor_1)))
+    other = 0.0
+    if Sigma * beta * beta <= CONVEX_PAIR:
+        e1, e2, value = _pair_newton(z1, z2, z1, z2, s1, s2, Sigma, beta)
+    else:
+        found = _pair_scan(z1, z2, anchor_1, anchor_2, s1, s2, Sigma, beta, scan)
+        e1, e2, value = _pair_newton(scan.e1[0], scan.e2[0], z1, z2, s1, s2, Sigma, beta)
+        for k in range(1, found):
+            a1, a2, other_value = _pair_newton(scan.e1[k], scan.e2[k], z1, z2, s1, s2, Sigma, beta)
+            if (a1 - e1) ** 2 + (a2 - e2) ** 2 > 1e-10 * (1.0 + e1 * e1 + e2 * e2):
+                other = 1.0
+            if other_value < value:
+                e1, e2, value = a1, a2, other_value
+    loss, k1, k2, c1, c2, w1, w2 = _pair_terms(e1, e2, s1, s2, beta)
+    total, difference = c1 + c2, c1 - c2
+    # Curvature H of the loss, A = (1 + Sigma H)^-1, and the cross derivative C of the gradient in the anchor.
+    H11, H22, H12 = total, 2.0 * total, ROOT_2 * difference
+    determinant = (1.0 + Sigma * H11) * (1.0 + Sigma * H22) - (Sigma * H12) ** 2
+    A11, A22, A12 = (
+        (1.0 + Sigma * H22) / determinant,
+        (1.0 + Sigma * H11) / determinant,
+        -Sigma * H12 / determinant,
+    )
+    x1 = -4.0 * w1 * beta * s1 * (1.0 - s1)
+    x2 = -4.0 * w2 * beta * s2 * (1.0 - s2)
+    C11, C22, C12 = x1 + x2, 2.0 * (x1 + x2), ROOT_2 * (x1 - x2)
+    B11, B12 = H11 * A11 + H12 * A12, H11 * A12 + H12 * A22
+    B22 = H12 * A12 + H22 * A22
+    report[TRACE_Z] = -(B11 + B22)
+    report[TRACE_ANCHOR] = -(A11 * C11 + 2.0 * A12 * C12 + A22 * C22)
+    report[SQUARE_Z] = B11 * B11 + 2.0 * B12 * B12 + B22 * B22
+    report[LOSS_AT_P] = loss
+    report[LOSS_AT_Z] = _pair_terms(z1, z2, s1, s2, beta)[0]
+    report[OTHER_MINIMUM] = other
+    return -(k1 - k2), -ROOT_2 * (k1 + k2)
+
+
+@njit(cache=True, error_model="numpy", fastmath=FUSED)
+def softmax_rows(h, beta, s):  # type: ignore[no-untyped-def]
+    """Write the row-wise softmax of the symmetric matrix that the components ``h`` stand for into ``s``."""
+    T = s.shape[0]
+    k = 0
+    for a in range(T):
+        for b in range(a, T):
+            entry = ROOT_2 * h[k] if a == b else h[k]
+            s[a, b] = entry
+            s[b, a] = entry
+            k += 1
+    for a in range(T):
+        top = s[a, 0]
+        for b in range(1, T):
+            top = max(top, s[a, b])
+        total = 0.0
+        for b in range(T):
+            s[a, b] = np.exp(beta * (s[a, b] - top))
+            total += s[a, b]
+        for b in range(T):
+            s[a, b] /= total
+
+
+@njit(cache=True, error_model="numpy", fastmath=FUSED)
+def _component(a, b, T):  # type: ignore[no-untyped-def]
+    if a > b:
+        a, b = b, a
+    return a * T - a * (a - 1) // 2 + b - a
+
+
+@njit(cache=True, error_model="numpy", fastmath=FUSED)
+def _gradient(s, y, beta, gradient):  # type: ignore[no-untyped-def]
+    """Write the gradient of the loss in the components; return the loss."""
+    T = s.shape[0]
+    gradient[:] = 0.0
+    loss = 0.0
+    for a in range(T):
+        mean = 0.0
+        for b in range(T):
+            r = s[a, b] - y[a, b]
+            loss += r * r
+            mean += s[a, b] * r
+        for b in range(T):
+            slope = 2.0 * beta * s[a, b] * (s[a, b] - y[a, b] - mean)
+            gradient[_component(a, b, T)] += ROOT_2 * slope if a == b else slope
+    return loss
+
+
+@njit(cache=True, error_model="numpy", fastmath=FUSED)
+def _curvature(s, y, beta, H):  # type: ignore[no-untyped-def]
+    """Write the second derivative of the loss in the components (lower triangle and diagonal)."""
+    T = s.shape[0]
+    H[:] = 0.0
+    for a in range(T):
+        mean = 0.0
+        square = 0.0
+        for b in range(T):
+            mean += s[a, b] * (s[a, b] - y[a, b])
+            square += s[a, b] * s[a, b]
+        for b in range(T):
+            k = _component(a, b, T)
+            left = ROOT_2 if a == b else 1.0
+            tilt_b = 2.0 * s[a, b] - y[a, b] - mean  # s_b + r_b - mean
+            for c in range(T):
+                j = _component(a, c, T)
+                if j > k:
+                    continue
+                tilt_c = 2.0 * s[a, c] - y[a, c] - mean
+                entry = s[a, b] * s[a, c] * (square - tilt_b - tilt_c)
+                if b == c:
+                    entry += s[a, b] * tilt_b
+                right = ROOT_2 if a == c else 1.0
+                H[k, j] += 2.0 * beta * beta * left * right * entry
+
+
+@njit(cache=True, error_model="numpy", fastmath=FUSED)
+def _cholesky(M, factor):  # type: ignore[no-untyped-def]
+    """Factor the lower triangle of M; return False where it is not safely positive definite."""
+    n = M.shape[0]
+    for i in range(n):
+        for j in range(i + 1):
+            total = M[i, j]
+            for k in range(j):
+                total -= factor[i, k] * factor[j, k]
+            if i == j:
+                if total <= 1e-3:
+                    return False
+                factor[i, i] = np.sqrt(total)
+            else:
+                factor[i, j] = total / factor[j, j]
+    return True
+
+
+@njit(cache=True, error_model="numpy", fastmath=FUSED)
+def _solve(factor, x):  # type: ignore[no-untyped-def]
+    """Solve ``L L' x = b`` in place."""
+    n = x.size
+    for i in range(n):
+        total = x[i]
+        for k in range(i):
+            total -= factor[i, k] * x[k]
+        x[i] = total / factor[i, i]
+    for i in range(n - 1, -1, -1):
+        total = x[i]
+        for k in range(i + 1, n):
+            total -= factor[k, i] * x[k]
+        x[i] = total / factor[i, i]
+
+
+@njit(cache=True, error_model="numpy", fastmath=FUSED)
+def _newton(h, z, y, Sigma, beta, s, gradient, direction, trial, H, M, factor):  # type: ignore[no-untyped-def]
+    """Damped Newton on ``|h-z|^2/2 + Sigma l(h)`` from ``h``, in place; return the value at the minimum."""
+    n = h.size
+    softmax_rows(h, beta, s)
+    value = Sigma * _gradient(s, y, beta, gradient)
+    for k in range(n):
+        value += 0.5 * (h[k] - z[k]) ** 2
+    for _ in range(MOST_STEPS):
+        _curvature(s, y, beta, H)
+        shift = 0.0
+        while True:
+            for i in range(n):
+                for j in range(i + 1):
+                    M[i, j] = Sigma * H[i, j]
+                M[i, i] += 1.0 + shift
+            if _cholesky(M, factor):
+                break
+            shift = 2.0 * shift + 0.1
+        size = 0.0
+        scale = 1.0
+        for k in range(n):
+            gradient[k] = h[k] - z[k] + Sigma * gradient[k]
+            direction[k] = -gradient[k]
+        _solve(factor, direction)
+        slope = 0.0
+        for k in range(n):
+            size += direction[k] ** 2
+            scale += h[k] ** 2
+            slope += gradient[k] * direction[k]
+        close = size < 1e-8 * scale and shift == 0.0
+        step = 1.0
+        while True:
+            new = 0.0
+            for k in range(n):
+                trial[k] = h[k] + step * direction[k]
+                new += 0.5 * (trial[k] - z[k]) ** 2
+            softmax_rows(trial, beta, s)
+            new += Sigma * _gradient(s, y, beta, gradient)
+            if close or new <= value + 1e-4 * step * slope or step < 1e-10:
+                break
+            step *= 0.5
+        for k in range(n):
+            h[k] = trial[k]
+        value = new
+        if size < 1e-17 * scale:
+            break
+    return value
+
+
+@njit(cache=True, error_model="numpy", fastmath=FUSED)
+def _mixture(i, T, mixture):  # type: ignore[no-untyped-def]
+    """Weight of the anchor in each component for start `i`: equal weights, then one token alone, then all but one."""
+    if i <= SEGMENT:
+        mixture[:] = i / SEGMENT
+        return
+    i -= SEGMENT + 1
+    token, inside = (i, 1.0) if i < T else (i - T, 0.0)
+    mixture[:] = 1.0 - inside
+    for b in range(T):
+        mixture[_component(token, b, T)] = inside
+
+
+@njit(cache=True, error_model="numpy", fastmath=FUSED)
+def tokens_prox(anchor, z, Sigma, beta, T, f, report):  # type: ignore[no-untyped-def]
+    """Proximal map of T tokens for each row of `anchor` and `z`; write ``f`` and the report of each row.
+
+    The direction to which softmax is blind needs no care: there the loss is flat and ``p = z``.
+    """
+    n = z.shape[1]
+    s, y = np.empty((T, T)), np.empty((T, T))
+    H, M, factor = np.empty((n, n)), np.empty((n, n)), np.zeros((n, n))
+    C, A, B = np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
+    p, q, gradient, direction, trial = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    starts = SEGMENT + 1 + 2 * T
+    blind, line, mixture, table = np.empty(n), np.empty(n), np.empty(n), np.empty(starts)
+    for k in range(n):
+        blind[k] = 1.0
+    for a in range(T):
+        blind[_component(a, a, T)] = 1.0 / ROOT_2
+    for row in range(z.shape[0]):
+        softmax_rows(anchor[row], beta, y)
+        softmax_rows(z[row], beta, s)
+        report[row, LOSS_AT_Z] = _gradient(s, y, beta, gradient)
+        report[row, OTHER_MINIMUM] = 0.0
+        if Sigma * beta * beta <= CONVEX:
+            p[:] = z[row]
+            _newton(p, z[row], y, Sigma, beta, s, gradient, direction, trial, H, M, factor)
+        else:
+            # From z to the point of zero loss nearest to it: along the line, and for each token by itself.
+            along = 0.0
+            for k in range(n):
+                along += blind[k] * (z[row, k] - anchor[row, k])
+            for k in range(n):
+                line[k] = anchor[row, k] + 2.0 / (T * T) * along * blind[k] - z[row, k]
+            for i in range(starts):
+                _mixture(i, T, mixture)
+                table[i] = 0.0
+                for k in range(n):
+                    trial[k] = z[row, k] + mixture[k] * line[k]
+                    table[i] += 0.5 * (mixture[k] * line[k]) ** 2
+                softmax_rows(trial, beta, s)
+                table[i] += Sigma * _gradient(s, y, beta, gradient)
+            order = np.argsort(table)
+            value = np.inf
+            for i in order[:TRIED]:
+                _mixture(i, T, mixture)
+                for k in range(n):
+                    q[k] = z[row, k] + mixture[k] * line[k]
+                found = _newton(q, z[row], y, Sigma, beta, s, gradient, direction, trial, H, M, factor)
+                apart = 0.0
+                scale = 1.0
+                for k in range(n):
+                    apart += (p[k] - q[k]) ** 2
+                    scale += q[k] * q[k]
+                if value < np.inf and apart > 1e-10 * scale:
+                    report[row, OTHER_MINIMUM] = 1.0
+                if found < value:
+                    value = found
+                    p[:] = q
+        softmax_rows(p, beta, s)
+        report[row, LOSS_AT_P] = _gradient(s, y, beta, gradient)
+        for k in range(n):
+            f[row, k] = -gradient[k]
+        _curvature(s, y, beta, H)
+        for i in range(n):
+            for j in range(i):
+                M[i, j] = Sigma * H[i, j]
+                H[j, i] = H[i, j]
+            M[i, i] = 1.0 + Sigma * H[i, i]
+        _cholesky(M, factor)
+        _cross(s, y, beta, C)
+        # A = (1 + Sigma H)^-1, B = H A = -df/dz, and df/d(anchor) = -A C.
+        for i in range(n):
+            direction[:] = 0.0
+            direction[i] = 1.0
+            _solve(factor, direction)
+            A[:, i] = direction
+        np.dot(H, A, B)
+        trace = 0.0
+        square = 0.0
+        cross = 0.0
+        for i in range(n):
+            trace += B[i, i]
+            for j in range(n):
+                square += B[i, j] ** 2
+                cross += A[i, j] * C[j, i]
+        report[row, TRACE_Z] = -trace
+        report[row, SQUARE_Z] = square
+        report[row, TRACE_ANCHOR] = -cross
+
+
+@njit(cache=True, error_model="numpy", fastmath=FUSED)
+def _cross(s, y, beta, C):  # type: ignore[no-untyped-def]
+    """Write the derivative of the gradient of the loss in the anchor: ``-2 beta^2 D_s D_y`` for each row."""
+    T = s.shape[0]
+    C[:] = 0.0
+    for a in range(T):
+        overlap = 0.0
+        for b in range(T):
+            overlap += s[a, b] * y[a, b]
+        for b in range(T):
+            k = _component(a, b, T)
+            left = ROOT_2 if a == b else 1.0
+            for c in range(T):
+                # (D_s D_y)_bc = s_b (delta_bc y_c - y_b y_c - s_c y_c + overlap y_c)
+                entry = s[a, b] * y[a, c] * (overlap - y[a, b] - s[a, c])
+                if b == c:
+                    entry += s[a, b] * y[a, b]
+                right = ROOT_2 if a == c else 1.0
+                C[k, _component(a, c, T)] -= 2.0 * beta * beta * left * right * entry
