@@ -1,0 +1,122 @@
+"""Integrals of ``mu_delta`` above a cutoff: ``J``, ``I`` and their derivatives, all from one set of nodes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from presage.model.laws import Floats, SpectralLaw
+from presage.spectra.biane import Curve
+from presage.spectra.free import FreeConvolution
+from presage.spectra.quadrature import panels
+
+TAIL_ALLOWED = 1e-6  # of the Legendre coefficients: integrals to about its square
+CANCELLED = 1e-3  # below this fraction the second moment left of the cutoff is integrated, not got by difference
+
+
+class Functionals(NamedTuple):
+    """What the theory needs of ``mu_delta`` above the cutoff ``c``; every integral runs over ``x > c``."""
+
+    delta: float
+    c: float
+    rank: float  # int mu
+    first: float  # int (x-c) mu
+    J: float  # int (x-c)^2 mu
+    I: float  # int (x-c) h mu
+    hilbert: float  # int h mu
+    cubic: float  # int (h^2 - pi^2 rho^2/3) mu
+    below: float  # int x^2 mu over x < c, the one integral from the other side
+    relative_error: float
+
+    @property
+    def dJ_ddelta(self) -> float:
+        """Derivative of J in delta, ``4 delta I``, by the free Burgers equation.
+
+        Equation: derived; core of [BETKZ25] (55), where J is differentiated.
+        Checked: tests/test_free.py::test_derivatives_agree_with_differences
+        """
+        return 4.0 * self.delta * self.I
+
+    @property
+    def dJ_dc(self) -> float:
+        """Derivative of J in the cutoff, ``-2 int (x-c) mu``."""
+        return -2.0 * self.first
+
+    @property
+    def dI_ddelta(self) -> float:
+        """Derivative of I in delta, ``2 delta int (h^2 - pi^2 rho^2/3) mu``.
+
+        Equation: derived: ``h rho = -Im g^2/(2 pi)`` and the free Burgers equation ``d_t g = -g d_z g`` give
+        ``d_t (h rho) = d_x Im g^3/(3 pi)``; integrate ``(x-c)`` against it by parts.
+        Checked: tests/test_free.py::test_derivatives_agree_with_differences
+        """
+        return 2.0 * self.delta * self.cubic
+
+    @property
+    def dI_dc(self) -> float:
+        """Derivative of I in the cutoff, ``-int h mu``."""
+        return -self.hilbert
+
+    @property
+    def second(self) -> float:
+        """``int (x^2 - c^2) mu``."""
+        return self.J + 2.0 * self.c * self.first
+
+    @property
+    def risk(self) -> float:
+        """Squared distance of ``(x - c)_+`` from the target, ``Q_0 + 4 delta^2 I - int_c (x^2 - c^2) mu``.
+
+        Written with the second moment left of the cutoff, so that nothing cancels when the risk is far below Q_0.
+
+        Equation: derived: ``Q_0 = int x^2 mu - delta^2`` turns it into ``below + c^2 rank + delta^2 (4 I - 1)``.
+        Checked: tests/test_free.py::test_risk_is_the_distance_to_the_target
+        """
+        return self.below + self.c**2 * self.rank + self.delta**2 * (4.0 * self.I - 1.0)
+
+    @property
+    def overlap(self) -> float:
+        """``int x (x-c) mu``."""
+        return self.J + self.c * self.first
+
+
+def functionals(law: SpectralLaw, delta: float, c: float) -> Functionals:
+    """Integrate over the part of ``mu_delta`` above ``c``.
+
+    ``J(delta,c) = int_c (x-c)^2 mu_delta``, ``I(delta,c) = int_c (x-c) h(x) mu_delta(x) dx``.
+
+    Equation: [BETKZ25] (8) for J; I is derived (it is dJ/ddelta over 4 delta).
+    Checked: tests/test_free.py::test_functionals_agree_with_the_high_precision_reference
+    """
+    free = FreeConvolution(law, delta)
+    bands = free.bands
+    whole = law.second_moment + free.t
+    u_from = free.parameter_above(c)
+    if u_from == np.inf:
+        return Functionals(delta, c, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, whole, 0.0)
+
+    def integrands(point: Curve) -> Floats:
+        y = point.x - c
+        return np.stack([np.ones_like(y), y * y, y * point.h])
+
+    p = panels(law, free.t, bands, integrands, tail=TAIL_ALLOWED, u_from=u_from)
+    mass, y, h = p.mass.ravel(), (p.x - c).ravel(), p.h.ravel()
+    cubic = h * h - (np.pi * p.rho.ravel()) ** 2 / 3.0
+    weighted = mass * y
+    rank, first, J = float(mass.sum()), float(weighted.sum()), float(weighted @ y)
+    below = whole - (J + 2.0 * c * first + c * c * rank)
+    if below < CANCELLED * whole:
+        q = panels(law, free.t, bands, lambda point: point.x[None] ** 2, tail=TAIL_ALLOWED, u_to=u_from)
+        below = float(np.sum(q.mass * q.x**2))
+    return Functionals(
+        delta=delta,
+        c=c,
+        rank=rank,
+        first=first,
+        J=J,
+        I=float(weighted @ h),
+        hilbert=float(mass @ h),
+        cubic=float(mass @ cubic),
+        below=below,
+        relative_error=p.unresolved,
+    )

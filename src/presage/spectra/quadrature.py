@@ -1,0 +1,171 @@
+"""Adaptive Gauss-Legendre panels along the bands of ``mu_t``.
+
+Each panel is a range of the angle ``theta`` in a piece ``u = middle + half sin(theta)`` of a band; the pieces are
+cut at the edges of the support of ``mu_0`` and at its resolved atoms, where ``v(u)`` bends when ``t`` is small. A
+panel is accepted when the last Legendre coefficients of its integrands are small, and halved otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from presage.model.laws import Floats, SpectralLaw
+from presage.spectra.biane import EPS, Curve, curve, height
+
+NODES = 20
+ABSCISSAE, WEIGHTS = np.polynomial.legendre.leggauss(NODES)
+_DEGREES = np.arange(NODES)
+TO_COEFFICIENTS = (_DEGREES[:, None] + 0.5) * np.polynomial.legendre.legvander(ABSCISSAE, NODES - 1).T * WEIGHTS
+GRADING = 4.0  # ratio of neighbouring panels towards a sharp end
+FINEST = 1e-8  # smallest angle of that grading
+SHARP_LEVELS = 10  # panels towards an end that was asked to be sharp
+TAIL = 3  # how many of the last coefficients judge a panel
+DEEPEST = 60  # halvings; a panel that deep is below rounding
+
+
+class Panels(NamedTuple):
+    """Accepted panels: geometry of each (rows) and the curve at its nodes (columns)."""
+
+    middle: Floats
+    half: Floats
+    theta_0: Floats
+    theta_1: Floats
+    u: Floats
+    x: Floats
+    rho: Floats
+    h: Floats
+    mass: Floats  # quadrature weight of each node: int F(x) rho(x) dx = sum mass * F
+    unresolved: float  # bound on the relative error of the integrals that refinement has not removed
+
+
+Integrands = Callable[[Curve], Floats]
+
+
+def panels(
+    law: SpectralLaw,
+    t: float,
+    bands: Floats,
+    integrands: Integrands,
+    *,
+    tail: float,
+    u_from: float = -np.inf,
+    u_to: float = np.inf,
+    sharp: bool = False,
+) -> Panels:
+    """Cover the bands between `u_from` and `u_to`; refine until every integrand's tail is below `tail` of its integral.
+
+    `bands` are rows ``(u_left, u_right)``. `integrands` maps a curve to an array (integrand, node). The integral of
+    a resolved panel is far better than its tail: Gauss's rule is exact to twice the degree, so its error is of the
+    order of ``tail**2``. With `sharp`, the panels are finer and finer towards `u_from` and `u_to`.
+    """
+    middle, half, theta_0, theta_1 = _graded(
+        law, t, _pieces(law, t, bands, u_from, u_to), bands, (u_from, u_to) if sharp else ()
+    )
+    done: list[tuple[Floats, ...]] = []
+    total = np.zeros(0)
+    unresolved = 0.0
+    for depth in range(DEEPEST + 1):
+        stretch = 0.5 * (theta_1 - theta_0)
+        theta = (0.5 * (theta_0 + theta_1))[:, None] + stretch[:, None] * ABSCISSAE
+        u = middle[:, None] + half[:, None] * np.sin(theta)
+        point = curve(law, t, u.ravel())
+        x, rho, h, speed = (a.reshape(u.shape) for a in point)
+        element = rho * speed * half[:, None] * np.cos(theta) * stretch[:, None]
+        value = integrands(Curve(x, rho, h, speed)) * element
+        whole = np.abs(value @ WEIGHTS)
+        total = (total if total.size else 0.0) + whole.sum(axis=1)
+        coefficients = np.abs(value @ TO_COEFFICIENTS[-TAIL:].T).max(axis=-1)
+        scale = np.maximum(total, 1e-300)[:, None]
+        # Rounding of u within a narrow piece far from the origin cannot be refined away.
+        rounding = 32 * EPS * np.abs(middle) / half
+        rough = (coefficients > scale * tail + whole * rounding).any(axis=0)
+        rough &= (whole > 1e-16 * scale).any(axis=0)
+        if depth == DEEPEST:
+            unresolved += float((coefficients / scale)[:, rough].sum())
+            rough[:] = False
+        unresolved += float(np.sum((coefficients / scale)[:, ~rough].max(axis=0, initial=0.0) ** 2))
+        kept = ~rough
+        rows = (middle, half, theta_0, theta_1, u, x, rho, h, element * WEIGHTS)
+        done.append(tuple(row[kept] for row in rows))
+        if not rough.any():
+            break
+        total = total - whole[:, rough].sum(axis=1)
+        centre = 0.5 * (theta_0 + theta_1)[rough]
+        middle, half = np.repeat(middle[rough], 2), np.repeat(half[rough], 2)
+        theta_0 = np.column_stack([theta_0[rough], centre]).ravel()
+        theta_1 = np.column_stack([centre, theta_1[rough]]).ravel()
+    merged = [np.concatenate(column) for column in zip(*done, strict=True)]
+    order = np.argsort(merged[4][:, 0], kind="stable")
+    middle, half, theta_0, theta_1, u, x, rho, h, mass = (column[order] for column in merged)
+    p = Panels(middle, half, theta_0, theta_1, u, x, rho, h, mass, unresolved + 8 * EPS)
+    return _mass_of_narrow_bands(law, p, bands, u_from, u_to)
+
+
+def _graded(law: SpectralLaw, t: float, pieces: Floats, bands: Floats, sharp: tuple[float, ...]) -> tuple[Floats, ...]:
+    """First panels of each piece, geometrically finer towards an end where ``v`` is small but not zero.
+
+    Near an edge or an atom of ``mu_0`` the curve bends within ``|u - end| ~ v(end)``: in the angle, sqrt(v/half) from
+    the end. Nodes of a plain panel would not see so small a feature, so the refinement could not find it.
+    """
+    middle, half = 0.5 * (pieces[:, 0] + pieces[:, 1]), 0.5 * (pieces[:, 1] - pieces[:, 0])
+    v = height(law, t, pieces.ravel()).reshape(pieces.shape)
+    v[np.isin(pieces, bands)] = 0.0
+    with np.errstate(divide="ignore"):
+        scale = np.sqrt(v / half[:, None])
+        levels = np.ceil(np.log(0.5 / np.maximum(scale, FINEST)) / np.log(GRADING))
+    levels = np.where(v > 0, np.clip(levels, 0, None), 0).astype(np.int64)
+    levels[np.isin(pieces, sharp)] = SHARP_LEVELS
+    if not levels.any():
+        right_angle, zero = np.full(middle.size, np.pi / 2), np.zeros(middle.size)
+        two_panels = (middle, middle), (half, half), (-right_angle, zero), (zero, right_angle)
+        return tuple(np.concatenate(pair) for pair in two_panels)
+    rows = []
+    for k in range(middle.size):
+        below, above = (np.pi / 2 * GRADING ** -np.arange(n, 0, -1.0) for n in levels[k])
+        breaks = np.concatenate([[-np.pi / 2], below - np.pi / 2, [0.0], (np.pi / 2 - above)[::-1], [np.pi / 2]])
+        rows.append((np.full(breaks.size - 1, middle[k]), np.full(breaks.size - 1, half[k]), breaks[:-1], breaks[1:]))
+    return tuple(np.concatenate(column) for column in zip(*rows, strict=True))
+
+
+def _mass_of_narrow_bands(law: SpectralLaw, p: Panels, bands: Floats, u_from: float, u_to: float) -> Panels:
+    """Give every band that is narrow for its distance from the origin exactly the mass it must have.
+
+    A band carries the mass that ``mu_0`` has between its ends. In a band of width 1e-6 about 1 the edges are known to
+    1e-10 of the width only, and the quadrature feels it; there, and nowhere else, the exact mass is imposed.
+    """
+    width = bands[:, 1] - bands[:, 0]
+    narrow = (EPS * np.abs(bands).max(axis=1) > 1e-12 * width) & (bands[:, 0] >= u_from) & (bands[:, 1] <= u_to)
+    if not narrow.any():
+        return p
+    exact = law.cdf(bands[:, 1]) - law.cdf(bands[:, 0])
+    index = np.clip(np.searchsorted(bands[:, 0], p.u[:, 0], side="right") - 1, 0, None)
+    found = np.bincount(index, weights=p.mass.sum(axis=1), minlength=len(bands))
+    factor = np.where(narrow, exact / np.where(found > 0, found, 1.0), 1.0)
+    return p._replace(mass=p.mass * factor[index][:, None])
+
+
+def _pieces(law: SpectralLaw, t: float, bands: Floats, u_from: float, u_to: float) -> Floats:
+    """Cut the bands between `u_from` and `u_to` at the edges of the support of ``mu_0`` and at its resolved atoms.
+
+    Neighbouring atoms ``gap`` apart leave a ripple of relative size ``exp(-2 pi^2 t w/gap^2)`` on the density: those
+    whose ripple is visible are cuts, the others are not seen at all.
+    """
+    support = law.support
+    positions, masses = law.atoms
+    cuts = [support[support[:, 1] > support[:, 0]].ravel()]
+    if positions.size:
+        gap = np.diff(positions)
+        visible = gap**2 > 0.5 * t * (masses[1:] + masses[:-1])
+        cuts.append(positions[np.concatenate([visible, [True]]) | np.concatenate([[True], visible])])
+    points = np.concatenate([*cuts, bands.ravel()])
+    ends = [u for u in (u_from, u_to) if np.isfinite(u)]
+    points = np.unique(np.concatenate([points[(points > u_from) & (points < u_to)], ends]))
+    left, right = points[:-1], points[1:]
+    band = np.searchsorted(bands[:, 0], 0.5 * (left + right), side="right") - 1
+    inside = (band >= 0) & (0.5 * (left + right) < bands[np.maximum(band, 0), 1])
+    wide = right - left > 4 * EPS * np.maximum(np.abs(left), np.abs(right))
+    found: Floats = np.column_stack([left, right])[inside & wide]
+    return found
