@@ -1,0 +1,1 @@
+"""The first witness: state evolution in the high-dimensional limit."""

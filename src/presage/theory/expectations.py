@@ -1,0 +1,252 @@
+"""Averages over the Gaussian pre-activations of one sample: Gauss-Hermite for two tokens, Sobol points for any.
+
+Write ``z_0 = sqrt(rho_0) a`` and ``z = (m/sqrt(rho_0)) a + sigma b`` with ``a``, ``b`` standard and
+``sigma^2 = q - m^2/rho_0``. Softmax is blind to a common shift, so only the active directions are averaged over:
+two for two tokens, ``L_in - 1`` in general.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cache
+from math import sqrt
+from typing import NamedTuple, final
+
+import numpy as np
+from numba import njit
+
+from presage.model.channels import Softmax
+from presage.model.laws import Floats
+from presage.model.softmax_prox import (
+    LOSS_AT_P,
+    LOSS_AT_Z,
+    OTHER_MINIMUM,
+    REPORTED,
+    SQUARE_Z,
+    TRACE_ANCHOR,
+    TRACE_Z,
+    pair_prox,
+    scan_space,
+    tokens_prox,
+)
+from presage.theory.order_parameters import Overlaps
+
+
+class Averages(NamedTuple):
+    """Averages of ``f = (p - z)/Sigma`` and of the loss, one entry for each independent estimate of them."""
+
+    slope_z: Floats  # E sum_a df_a/dz_a from the Hessian at p
+    slope_z_0: Floats  # E sum_a df_a/dz_0a from the Hessian at p
+    stein_z: Floats  # the same two by Stein's lemma: right also where p jumps
+    stein_z_0: Floats
+    square: Floats  # E |f|^2
+    square_slope: Floats  # E |df/dz|_F^2, jumps left out
+    train_error: Floats  # E l(p)
+    test_error: Floats  # E l(z)
+    jumps: float  # fraction of samples near which p jumps
+
+
+class Rule(ABC):
+    """A way to average over the pre-activations."""
+
+    @abstractmethod
+    def averages(self, channel: Softmax, rho_0: float, overlaps: Overlaps) -> Averages:
+        """Average everything that state evolution needs, at the given overlaps."""
+
+
+class _Gaussian(NamedTuple):
+    """Coefficients that make ``(z_0, z)`` from ``(a, b)``."""
+
+    root_rho: float
+    mean: float
+    sigma: float
+
+
+def _gaussian(rho_0: float, overlaps: Overlaps) -> _Gaussian:
+    root = sqrt(rho_0)
+    mean = overlaps.m / root
+    return _Gaussian(root, mean, sqrt(max(overlaps.q - mean * mean, 0.0)))
+
+
+def _stein(gaussian: _Gaussian, f_a: Floats, f_b: Floats) -> tuple[Floats, Floats]:
+    """Slopes in ``z`` and ``z_0`` from ``E f.a`` and ``E f.b`` (zero where z has no variance of its own).
+
+    Equation: [BETKZ25] (43), (55), applied to p - z.
+    Checked: tests/test_expectations.py::test_stein_and_hessian_forms_agree
+    """
+    if gaussian.sigma == 0.0:
+        return np.zeros_like(f_a), np.zeros_like(f_a)
+    slope_z = f_b / gaussian.sigma
+    return slope_z, (f_a - gaussian.mean * slope_z) / gaussian.root_rho
+
+
+@final
+@dataclass(frozen=True)
+class GaussHermite(Rule):
+    """Product rule for two tokens, with its symmetries; nodes of negligible weight are left out.
+
+    Each of the two active directions has a plane ``(a, b)`` in which the nodes may be turned by `angle`: turned
+    rules are equally exact for polynomials, so that their spread shows the error.
+    """
+
+    nodes: int = 24
+    angle: float = np.pi / 4
+    dropped: float = 1e-7
+
+    def averages(self, channel: Softmax, rho_0: float, overlaps: Overlaps) -> Averages:
+        plane, lightest = _plane(self.nodes, self.angle, self.dropped)
+        gaussian = _gaussian(rho_0, overlaps)
+        ratio = channel.target_beta / channel.beta
+        total: Floats = _pair_sums(plane, lightest, *gaussian, overlaps.Sigma, channel.beta, ratio)
+        total = total[:-1] / total[-1]
+        report, square, f_a, f_b = total[:REPORTED], total[[-3]], total[[-2]], total[[-1]]
+        stein_z, stein_z_0 = _stein(gaussian, f_a, f_b)
+        return Averages(
+            slope_z=report[[TRACE_Z]],
+            slope_z_0=report[[TRACE_ANCHOR]] * ratio,
+            stein_z=stein_z,
+            stein_z_0=stein_z_0,
+            square=square,
+            square_slope=report[[SQUARE_Z]],
+            train_error=report[[LOSS_AT_P]],
+            test_error=report[[LOSS_AT_Z]],
+            jumps=float(report[OTHER_MINIMUM]),
+        )
+
+
+@cache
+def _plane(nodes: int, angle: float, dropped: float) -> tuple[Floats, float]:
+    """Nodes ``(a, b, weight)`` of half a plane, heaviest first, and the product weight below which pairs are left out.
+
+    Each plane may be reflected by itself (swap the tokens; flip all signs and swap them), so half of it is enough.
+    """
+    x, w = np.polynomial.hermite_e.hermegauss(nodes)
+    first, second = np.meshgrid(x, x, indexing="ij")
+    weight = np.outer(w, w) / w.sum() ** 2
+    half = first > 0
+    first, second, weight = first[half], second[half], 2.0 * weight[half]
+    cosine, sine = np.cos(angle), np.sin(angle)
+    plane = np.column_stack([cosine * first - sine * second, sine * first + cosine * second, weight])
+    plane = plane[np.argsort(-weight)]
+    products = np.sort(np.outer(weight, weight).ravel())
+    lightest = products[np.searchsorted(np.cumsum(products), dropped)]
+    return np.ascontiguousarray(plane), float(lightest)
+
+
+@njit(cache=True, error_model="numpy")
+def _pair_sums(plane, lightest, root_rho, mean, sigma, Sigma, beta, ratio):  # type: ignore[no-untyped-def]
+    """Sum the reports, ``|f|^2``, ``f.a``, ``f.b`` and the weights over pairs of nodes of the two planes."""
+    total = np.zeros(REPORTED + 4)
+    report = np.empty(REPORTED)
+    scan = scan_space()
+    for i in range(plane.shape[0]):
+        a1, b1, weight_1 = plane[i]
+        for j in range(plane.shape[0]):
+            a2, b2, weight_2 = plane[j]
+            weight = weight_1 * weight_2
+            if weight < lightest:
+                break
+            point = (a1, a2, b1, b2)
+            _add_pair(total, report, scan, weight, point, root_rho, mean, sigma, Sigma, beta, ratio)
+            total[REPORTED + 3] += weight
+    return total
+
+
+@final
+@dataclass(frozen=True)
+class Sobol(Rule):
+    """Independent scrambles of a Sobol sequence: one estimate each, so that their spread is the standard error."""
+
+    nodes: int = 1024
+    replicates: int = 16
+    seed: int = 0
+
+    def averages(self, channel: Softmax, rho_0: float, overlaps: Overlaps) -> Averages:
+        gaussian = _gaussian(rho_0, overlaps)
+        columns = [
+            _sobol_sums(channel, gaussian, overlaps.Sigma, _points(2 * channel.n_active, self.nodes, seed))
+            for seed in np.random.SeedSequence(self.seed).generate_state(self.replicates)
+        ]
+        report, square, f_a, f_b = (np.array(column) for column in zip(*columns, strict=True))
+        stein_z, stein_z_0 = _stein(gaussian, f_a, f_b)
+        return Averages(
+            slope_z=report[:, TRACE_Z],
+            slope_z_0=report[:, TRACE_ANCHOR] * (channel.target_beta / channel.beta),
+            stein_z=stein_z,
+            stein_z_0=stein_z_0,
+            square=square,
+            square_slope=report[:, SQUARE_Z],
+            train_error=report[:, LOSS_AT_P],
+            test_error=report[:, LOSS_AT_Z],
+            jumps=float(report[:, OTHER_MINIMUM].mean()),
+        )
+
+
+@cache
+def _points(dimension: int, nodes: int, seed: int) -> Floats:
+    from scipy.special import ndtri
+    from scipy.stats import qmc  # slow to load, and not needed for two tokens
+
+    uniform = qmc.Sobol(dimension, scramble=True, rng=int(seed)).random(nodes)
+    return np.asarray(ndtri(np.clip(uniform, 1e-15, 1.0 - 1e-15)))
+
+
+@cache
+def _active_basis(n_tokens: int) -> Floats:
+    """Orthonormal basis (columns) of the components orthogonal to the shift that softmax cannot see."""
+    rows, columns = np.triu_indices(n_tokens)
+    blind = np.where(rows == columns, 1.0 / sqrt(2.0), 1.0)
+    basis, _ = np.linalg.qr(np.column_stack([blind, np.eye(blind.size)[:, :-1]]))
+    return np.ascontiguousarray(basis[:, 1:])
+
+
+def _sobol_sums(
+    channel: Softmax, gaussian: _Gaussian, Sigma: float, points: Floats
+) -> tuple[Floats, float, float, float]:
+    """Mean report, ``|f|^2``, ``f.a`` and ``f.b`` over one set of points."""
+    ratio = channel.target_beta / channel.beta
+    if channel.n_tokens == 2:
+        total = _pair_points(points, *gaussian, Sigma, channel.beta, ratio) / len(points)
+        return total[:REPORTED], total[-3], total[-2], total[-1]
+    basis = _active_basis(channel.n_tokens)
+    a, b = points[:, : channel.n_active], points[:, channel.n_active :]
+    anchor = (ratio * gaussian.root_rho) * (a @ basis.T)
+    z = (gaussian.mean * a + gaussian.sigma * b) @ basis.T
+    f, report = np.empty_like(z), np.empty((len(z), REPORTED))
+    tokens_prox(anchor, z, Sigma, channel.beta, channel.n_tokens, f, report)
+    active = f @ basis
+    sums = (np.sum(f * f), np.sum(active * a), np.sum(active * b))
+    square, f_a, f_b = (float(value) / len(points) for value in sums)
+    return report.mean(axis=0), square, f_a, f_b
+
+
+@njit(cache=True, error_model="numpy")
+def _pair_points(points, root_rho, mean, sigma, Sigma, beta, ratio):  # type: ignore[no-untyped-def]
+    total = np.zeros(REPORTED + 3)
+    report = np.empty(REPORTED)
+    scan = scan_space()
+    for i in range(points.shape[0]):
+        _add_pair(total, report, scan, 1.0, points[i], root_rho, mean, sigma, Sigma, beta, ratio)
+    return total
+
+
+@njit(cache=True, error_model="numpy", inline="always")
+def _add_pair(total, report, scan, weight, point, root_rho, mean, sigma, Sigma, beta, ratio):  # type: ignore[no-untyped-def]
+    """Add one weighted node ``(a1, a2, b1, b2)``: its report, then ``|f|^2``, ``f.a`` and ``f.b``."""
+    a1, a2, b1, b2 = point
+    f1, f2 = pair_prox(
+        ratio * root_rho * a1,
+        ratio * root_rho * a2,
+        mean * a1 + sigma * b1,
+        mean * a2 + sigma * b2,
+        Sigma,
+        beta,
+        report,
+        scan,
+    )
+    for k in range(REPORTED):
+        total[k] += weight * report[k]
+    total[REPORTED] += weight * (f1 * f1 + f2 * f2)
+    total[REPORTED + 1] += weight * (f1 * a1 + f2 * a2)
+    total[REPORTED + 2] += weight * (f1 * b1 + f2 * b2)

@@ -1,0 +1,57 @@
+"""The replicon: when it is below one, the replica-symmetric solution is stable and message passing converges to it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from presage.model.laws import SpectralLaw
+from presage.spectra.free import FreeConvolution
+from presage.spectra.quadrature import panels
+
+BLOCK = 2000  # nodes a block of the double integral: 2000^2 numbers are 32 MB
+
+
+def weight_factor(target: SpectralLaw, delta: float, c: float) -> float:
+    """``int int mu mu ((xi(x) - xi(y))/(x - y))^2`` with ``xi = (x - c)_+`` and ``mu = mu_delta``.
+
+    Pairs above the cutoff give one, pairs below it nothing, and the mixed ones ``((x - c)/(x - y))^2``, which is
+    bounded but has a corner at ``x = y = c``: the panels get finer towards it from both sides.
+
+    Equation: [BETKZ25] (10), second factor.
+    Departs: the subscript sqrt(q_hat/m_hat) of mu in print means sqrt(q_hat)/m_hat.
+    Checked: tests/test_replicon.py::test_weight_factor_agrees_with_a_sampled_matrix
+    """
+    free = FreeConvolution(target, delta)
+    u = free.parameter_above(c)
+    if u == np.inf:
+        return 0.0
+
+    def mass(point):  # type: ignore[no-untyped-def]
+        return np.ones_like(point.x)[None]
+
+    above = panels(target, free.t, free.bands, mass, tail=1e-6, u_from=u, sharp=True)
+    rank = float(above.mass.sum())
+    if u <= free.bands[0, 0]:
+        return rank**2
+    below = panels(target, free.t, free.bands, mass, tail=1e-6, u_to=u, sharp=True)
+    x, x_mass = above.x.ravel(), above.mass.ravel()
+    y, y_mass = below.x.ravel(), below.mass.ravel()
+    mixed = 0.0
+    for i in range(0, x.size, BLOCK):
+        for j in range(0, y.size, BLOCK):
+            xs, ys = x[i : i + BLOCK, None], y[None, j : j + BLOCK]
+            ratio = np.clip((xs - c) / np.maximum(xs - ys, 1e-300), 0.0, 1.0)
+            mixed += float(x_mass[i : i + BLOCK] @ ratio**2 @ y_mass[j : j + BLOCK])
+    return rank**2 + 2.0 * mixed
+
+
+def replicon(alpha: float, square_slope: float, weight: float) -> float:
+    """``2 alpha E |dp/dz - 1|_F^2/Sigma^2 * int int mu mu ((xi(x)-xi(y))/(x-y))^2/Sigma_hat^2``, below one when stable.
+
+    `square_slope` is ``E |df/dz|^2 = E |dp/dz - 1|^2/Sigma^2``; `weight` is the second factor, divided by
+    ``Sigma_hat^2``.
+
+    Equation: [BETKZ25] (10).
+    Checked: tests/test_replicon.py::test_replicon_of_a_linear_channel
+    """
+    return 2.0 * alpha * square_slope * weight

@@ -1,0 +1,224 @@
+"""From a problem to its solution: picks the solver, and says in words what happened."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+
+from presage import _check
+from presage.model.channels import Linear, Softmax
+from presage.model.penalties import NuclearPSD
+from presage.model.problem import Problem
+from presage.theory import fixed_point, quadratic, ridge
+from presage.theory.errors import SolveError
+from presage.theory.expectations import GaussHermite, Sobol
+from presage.theory.order_parameters import Conjugates, Overlaps
+from presage.theory.solution import Solution
+from presage.theory.state_evolution import weight_side
+
+JUMPS_WORTH_SAYING = 1e-3
+
+
+class Solver(ABC):
+    """A way to solve a problem."""
+
+    @abstractmethod
+    def solve(self, problem: Problem, *, init: Solution | None, tol: float) -> Solution:
+        """Solve, or raise a SolveError that carries the best solution found."""
+
+
+@final
+@dataclass(frozen=True)
+class ExplicitMap(Solver):
+    """For linear channels (quadratic networks, linear attention): no fixed point, no sampling."""
+
+    def solve(self, problem: Problem, *, init: Solution | None, tol: float) -> Solution:
+        if not isinstance(problem.channel, Linear):
+            raise _check.complaint(
+                "solver",
+                "fit the channel",
+                "the explicit map exists for linear channels only",
+                self,
+                "Leave solver out, or use StateEvolution().",
+            )
+        L, alpha = problem.channel.n_in, problem.alpha
+        if isinstance(problem.penalty, NuclearPSD):
+            strength = problem.penalty.lambda_tilde(problem.kappa)
+            point = quadratic.solve_point(problem.target, problem.noise, alpha * L, strength)
+            m_hat = 2.0 * strength / point.c
+            conjugates = Conjugates(m_hat, (point.delta * m_hat) ** 2, m_hat)
+            estimation_error = point.functionals.risk
+            residual, count = point.residual, point.evaluations
+            relative = residual + point.functionals.relative_error
+        else:
+            conjugates = ridge.conjugates(problem, alpha * L, problem.penalty.ridge)  # type: ignore[attr-defined]
+            residual, count, relative = 0.0, 1, 1e-14
+        side = weight_side(problem.penalty, problem.target, problem.kappa, conjugates)
+        m, q, Sigma = side.overlaps
+        if not isinstance(problem.penalty, NuclearPSD):
+            estimation_error = problem.Q_0 - 2.0 * m + q
+        shrunk = 1.0 / (1.0 + 4.0 * Sigma)
+        test_error = 2.0 * L * (estimation_error + 0.5 * problem.noise)
+        train_error = test_error * shrunk**2
+        values: dict[str, Any] = {
+            "test_error": test_error,
+            "train_error": train_error,
+            "train_loss": alpha * train_error + side.penalty,
+            "estimation_error": estimation_error,
+            "rank": side.rank,
+            "square_slope": 16.0 * L * shrunk**2,
+        }
+        named = {**values, "m": m, "q": q, "Sigma": Sigma, **conjugates._asdict()}
+        # Errors of delta and c enter every number; a factor ten covers their sensitivity away from the peak.
+        bars = {name: 10.0 * relative * abs(value) + 1e-15 for name, value in named.items()}
+        solution = Solution(
+            problem=problem,
+            overlaps=side.overlaps,
+            conjugates=conjugates,
+            **values,
+            message="explicit map of a linear channel, no fixed point",
+            evaluations=count,
+            residual=residual,
+            bars=bars,
+        )
+        if residual > max(tol, 1e-6):
+            raise SolveError(
+                f"The two equations of the linear channel are met only to {residual:.1e}.",
+                "Use a larger weight_decay or noise; or take error.partial as it is.",
+                solution,
+            )
+        return solution
+
+
+@final
+@dataclass(frozen=True)
+class StateEvolution(Solver):
+    """For channels that need averages: Newton on the fixed point, with rules as fine as the accuracy asks for.
+
+    `accuracy` is the relative standard error of test error and loss (None: 1e-4 for two tokens, 1e-3 for three,
+    3e-3 beyond); `most_nodes` bounds the work, and where it is not enough the error bars say so.
+    """
+
+    accuracy: float | None = None
+    most_nodes: int = 2**20
+    seed: int = 0
+
+    def solve(self, problem: Problem, *, init: Solution | None, tol: float) -> Solution:
+        channel = problem.channel
+        if not isinstance(channel, Softmax):
+            return ExplicitMap().solve(problem, init=init, tol=tol)
+        accuracy = self.accuracy or {2: 1e-4, 3: 1e-3}.get(channel.n_tokens, 3e-3)
+        nodes = self.most_nodes if channel.n_tokens == 2 else self.most_nodes // 4
+        start = None if init is None else fixed_point.log_conjugates(init.conjugates)
+        try:
+            found = fixed_point.solve_fixed_point(
+                problem, accuracy=accuracy, tol=tol, init=start, most_nodes=nodes, seed=self.seed
+            )
+        except fixed_point.NoConvergenceError as failure:
+            partial = None if failure.state is None else self._partial(problem, failure.state)
+            raise SolveError(
+                "State evolution found no fixed point, not even by continuation from a stronger penalty.",
+                "Pass init= a solution at a nearby alpha or weight_decay, or use a larger weight_decay.",
+                partial,
+            ) from None
+        notes = []
+        jumps = found.state.averages.jumps
+        if jumps > JUMPS_WORTH_SAYING:
+            notes.append(
+                f"the proximal map jumps between two minima near {100 * jumps:.2g} % of the samples: "
+                "slopes are taken by Stein's lemma, and the replicon leaves the jumps out."
+            )
+        if found.standard_error > accuracy:
+            notes.append(
+                f"the relative standard error is {found.standard_error:.1e}, above the {accuracy:g} asked for: "
+                "pass solver=StateEvolution(most_nodes=...) with more nodes to lower it."
+            )
+        message = f"{found.route}; averages by {_describe(found.rule)}"
+        return self._solution(
+            problem, found.state, found.bars, message, found.evaluations, found.residual, tuple(notes)
+        )
+
+    def _partial(self, problem: Problem, state: fixed_point.State) -> Solution:
+        bars = {name: float("inf") for name in fixed_point.OBSERVABLES}
+        residual = float(np.abs(state.residual).max())
+        return self._solution(problem, state, bars, "not converged", 0, residual, ("not converged.",))
+
+    def _solution(
+        self,
+        problem: Problem,
+        state: fixed_point.State,
+        bars: dict[str, float],
+        message: str,
+        evaluations: int,
+        residual: float,
+        notes: tuple[str, ...],
+    ) -> Solution:
+        values = dict(zip(fixed_point.OBSERVABLES, state.observables.mean(axis=0).tolist(), strict=True))
+        return Solution(
+            problem=problem,
+            overlaps=Overlaps(*(values.pop(name) for name in Overlaps._fields)),
+            conjugates=Conjugates(*(values.pop(name) for name in Conjugates._fields)),
+            **values,
+            message=message,
+            evaluations=evaluations,
+            residual=residual,
+            bars=bars,
+            notes=notes,
+        )
+
+
+def _describe(rule: object) -> str:
+    if isinstance(rule, GaussHermite):
+        return f"Gauss-Hermite with {rule.nodes} nodes a dimension"
+    if isinstance(rule, Sobol):
+        return f"{rule.replicates} scrambles of {rule.nodes} Sobol points"
+    return repr(rule)
+
+
+def solve(
+    problem: Problem,
+    *,
+    solver: Solver | None = None,
+    init: Solution | None = None,
+    tol: float = 1e-6,
+    throw: bool = True,
+) -> Solution:
+    """Predict what the minimum of the loss of `problem` looks like in the high-dimensional limit.
+
+    `solver` is chosen by the channel when left out; `init` is a solution nearby to start from; `tol` is the
+    residual of the equations; with ``throw=False`` a failed solve returns its partial solution instead of raising.
+    """
+    _check.instance(
+        "problem",
+        problem,
+        Problem,
+        reason="solve predicts the outcome of a learning problem",
+        remedy="Make one with attention(...), quadratic_network(...) or linear_attention(...).",
+    )
+    tol = _check.real(
+        "tol",
+        tol,
+        above=0.0,
+        at_most=1e-2,
+        reason="it is the residual of the equations",
+        remedy="Use tol=1e-6.",
+    )
+    if solver is None:
+        solver = ExplicitMap() if isinstance(problem.channel, Linear) else StateEvolution()
+    _check.instance(
+        "solver",
+        solver,
+        Solver,
+        reason="it says how the equations are solved",
+        remedy="Leave it out, or pass StateEvolution() or ExplicitMap().",
+    )
+    try:
+        return solver.solve(problem, init=init, tol=tol)
+    except SolveError as failure:
+        if throw or failure.partial is None:
+            raise
+        partial: Solution = failure.partial
+        return replace(partial, notes=(*partial.notes, str(failure)))

@@ -1,0 +1,115 @@
+"""State evolution: the channel turns overlaps into conjugates, the penalty turns conjugates into overlaps."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from presage.model.laws import Floats, SpectralLaw
+from presage.model.penalties import Frobenius, NuclearPSD, Penalty
+from presage.model.problem import Problem
+from presage.spectra.functionals import Functionals, functionals
+from presage.theory.expectations import Averages
+from presage.theory.order_parameters import Conjugates, Overlaps
+
+
+class WeightSide(NamedTuple):
+    """What the penalty makes of the conjugates."""
+
+    overlaps: Overlaps
+    free_energy: float  # (2/d) E min [R(T)/d + (Sigma_hat/4) sum T^2 - (1/2) sum T D], Psi of the theory
+    penalty: float  # E r(T): what the penalty adds to the loss, over d^2
+    rank: float
+    functionals: Functionals | None  # integrals of mu_delta, where the penalty needed them
+
+
+def delta(conjugates: Conjugates) -> float:
+    """Noise level ``delta = sqrt(q_hat)/m_hat`` of the matrix that the learner sees, in units of the target."""
+    return sqrt(conjugates.q_hat) / conjugates.m_hat
+
+
+@singledispatch
+def weight_side(penalty: Penalty, target: SpectralLaw, kappa: float, conjugates: Conjugates) -> WeightSide:
+    """Overlaps of the matrix that the penalty makes of ``m_hat S_0 + sqrt(q_hat) GOE``, whose spectrum is D.
+
+    Its eigenvalues are ``argmin_T R(T)/d + (Sigma_hat/4) sum T_i^2 - (1/2) sum T_i D_i``.
+
+    Equation: [BETKZ25] (43)-(44).
+    Departs: R(T) is divided by d, not by d^2 as printed, or the penalty would not act.
+    Checked: tests/test_state_evolution.py::test_the_fixed_point_is_stationary
+    """
+    raise TypeError(f"no state evolution is known for the penalty {penalty!r}; use NuclearPSD or Frobenius")
+
+
+@weight_side.register
+def nuclear_psd(penalty: NuclearPSD, target: SpectralLaw, kappa: float, conjugates: Conjugates) -> WeightSide:
+    """Soft thresholding on the positive side: ``S = (M - 2 lambda~)_+/Sigma_hat``.
+
+    ``q = (m_hat/Sigma_hat)^2 J``, ``m = (m_hat/Sigma_hat)[int_c x(x-c) mu - 2 delta^2 I]``, ``Sigma Sigma_hat = 2 I``.
+
+    Equation: [BETKZ25] (55), first three lines.
+    Departs: the derivative of J in its second argument carries a factor 1, not lambda~, in the rescaled (57).
+    Checked: tests/test_state_evolution.py::test_overlaps_are_those_of_a_sampled_matrix
+    """
+    m_hat, _, Sigma_hat = conjugates
+    noise = delta(conjugates)
+    lambda_tilde = penalty.lambda_tilde(kappa)
+    f = functionals(target, noise, 2.0 * lambda_tilde / m_hat)
+    scale = m_hat / Sigma_hat
+    overlaps = Overlaps(
+        m=scale * (f.overlap - 2.0 * noise**2 * f.I),
+        q=scale**2 * f.J,
+        Sigma=2.0 * f.I / Sigma_hat,
+    )
+    return WeightSide(overlaps, -0.5 * m_hat * scale * f.J, lambda_tilde * scale * f.first, f.rank, f)
+
+
+@weight_side.register
+def frobenius(penalty: Frobenius, target: SpectralLaw, kappa: float, conjugates: Conjugates) -> WeightSide:
+    """Ridge on a symmetric matrix: a linear shrinkage.
+
+    ``q = (m_hat^2 Q_0 + q_hat) Sigma^2``, ``m = Q_0 m_hat Sigma``, ``Sigma = 1/(Sigma_hat + 4 tau)``.
+
+    Equation: [BETKZ25] (66)-(67).
+    Departs: the penalty in the loss is d tau |S|^2; print (20) hides the factor d.
+    Checked: tests/test_state_evolution.py::test_overlaps_are_those_of_a_sampled_matrix
+    """
+    m_hat, q_hat, Sigma_hat = conjugates
+    Q_0 = target.second_moment
+    Sigma = 1.0 / (Sigma_hat + 4.0 * penalty.ridge)
+    power = Q_0 * m_hat**2 + q_hat
+    overlaps = Overlaps(m=Q_0 * m_hat * Sigma, q=power * Sigma**2, Sigma=Sigma)
+    return WeightSide(overlaps, -0.5 * power * Sigma, penalty.ridge * overlaps.q, 1.0, None)
+
+
+def sample_side(alpha: float, averages: Averages, *, stein: bool) -> Floats:
+    """Conjugates from the averages over a sample, one row ``(m_hat, q_hat, Sigma_hat)`` for each estimate.
+
+    ``Sigma_hat = -2 alpha E sum df/dz``, ``m_hat = 2 alpha E sum df/dz_0``, ``q_hat = 2 alpha E |f|^2`` with
+    ``f = (p-z)/Sigma``.
+
+    Equation: [BETKZ25] (43), (55), last three lines, written for f.
+    Departs: no sqrt2 inside the softmax beyond the one in the components; (54) and (56) carry it twice.
+    Checked: tests/test_state_evolution.py::test_the_fixed_point_is_stationary
+    """
+    slope_z, slope_z_0 = (averages.stein_z, averages.stein_z_0) if stein else (averages.slope_z, averages.slope_z_0)
+    return 2.0 * alpha * np.column_stack([slope_z_0, averages.square, -slope_z])
+
+
+def free_energy(
+    problem: Problem, overlaps: Overlaps, conjugates: Conjugates, side: WeightSide, envelope: float
+) -> float:
+    """Free energy, stationary at the solution, where it is the training loss.
+
+    ``Phi = (q_hat Sigma + 2 m_hat m - Sigma_hat q)/4 + alpha M + Psi/2``, where `envelope` is
+    ``M = E min_h |h-z|^2/(2 Sigma) + l(h)``.
+
+    Equation: [BETKZ25] (7).
+    Checked: tests/test_state_evolution.py::test_the_fixed_point_is_stationary
+    """
+    m, q, Sigma = overlaps
+    m_hat, q_hat, Sigma_hat = conjugates
+    return (q_hat * Sigma + 2.0 * m_hat * m - Sigma_hat * q) / 4.0 + problem.alpha * envelope + 0.5 * side.free_energy
