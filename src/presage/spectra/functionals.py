@@ -75,6 +75,16 @@ class Functionals(NamedTuple):
         return self.below + self.c**2 * self.rank + self.delta**2 * (4.0 * self.I - 1.0)
 
     @property
+    def deficit(self) -> float:
+        """``Q_0 - A`` with ``A = int_c x(x-c) mu - 2 delta^2 I``: how far the overlap at scale one is from perfect.
+
+        Equation: derived: ``A = (Q_0 + J - risk)/2``, and ``Q_0 - J`` is written with what is left of the cutoff.
+        Checked: tests/test_free.py::test_risk_is_the_distance_to_the_target
+        """
+        missing = self.below + 2.0 * self.c * self.first + self.c**2 * self.rank - self.delta**2
+        return 0.5 * (missing + self.risk)
+
+    @property
     def overlap(self) -> float:
         """``int x (x-c) mu``."""
         return self.J + self.c * self.first

@@ -51,8 +51,11 @@ class Rule(ABC):
     """A way to average over the pre-activations."""
 
     @abstractmethod
-    def averages(self, channel: Softmax, rho_0: float, overlaps: Overlaps) -> Averages:
-        """Average everything that state evolution needs, at the given overlaps."""
+    def averages(self, channel: Softmax, rho_0: float, overlaps: Overlaps, sigma: float | None = None) -> Averages:
+        """Average everything that state evolution needs, at the given overlaps.
+
+        `sigma` is the deviation of ``z`` given ``z_0``, where it is known better than from the overlaps.
+        """
 
 
 class _Gaussian(NamedTuple):
@@ -63,10 +66,10 @@ class _Gaussian(NamedTuple):
     sigma: float
 
 
-def _gaussian(rho_0: float, overlaps: Overlaps) -> _Gaussian:
+def _gaussian(rho_0: float, overlaps: Overlaps, sigma: float | None) -> _Gaussian:
     root = sqrt(rho_0)
     mean = overlaps.m / root
-    return _Gaussian(root, mean, sqrt(max(overlaps.q - mean * mean, 0.0)))
+    return _Gaussian(root, mean, sqrt(max(overlaps.q - mean * mean, 0.0)) if sigma is None else sigma)
 
 
 def _stein(gaussian: _Gaussian, f_a: Floats, f_b: Floats) -> tuple[Floats, Floats]:
@@ -94,9 +97,9 @@ class GaussHermite(Rule):
     angle: float = np.pi / 4
     dropped: float = 1e-7
 
-    def averages(self, channel: Softmax, rho_0: float, overlaps: Overlaps) -> Averages:
+    def averages(self, channel: Softmax, rho_0: float, overlaps: Overlaps, sigma: float | None = None) -> Averages:
         plane, lightest = _plane(self.nodes, self.angle, self.dropped)
-        gaussian = _gaussian(rho_0, overlaps)
+        gaussian = _gaussian(rho_0, overlaps, sigma)
         ratio = channel.target_beta / channel.beta
         total: Floats = _pair_sums(plane, lightest, *gaussian, overlaps.Sigma, channel.beta, ratio)
         total = total[:-1] / total[-1]
@@ -162,8 +165,8 @@ class Sobol(Rule):
     replicates: int = 16
     seed: int = 0
 
-    def averages(self, channel: Softmax, rho_0: float, overlaps: Overlaps) -> Averages:
-        gaussian = _gaussian(rho_0, overlaps)
+    def averages(self, channel: Softmax, rho_0: float, overlaps: Overlaps, sigma: float | None = None) -> Averages:
+        gaussian = _gaussian(rho_0, overlaps, sigma)
         columns = [
             _sobol_sums(channel, gaussian, overlaps.Sigma, _points(2 * channel.n_active, self.nodes, seed))
             for seed in np.random.SeedSequence(self.seed).generate_state(self.replicates)

@@ -14,7 +14,8 @@ from presage.model.penalties import NuclearPSD
 from presage.model.problem import Problem
 from presage.theory import fixed_point, quadratic, ridge
 from presage.theory.errors import SolveError
-from presage.theory.expectations import GaussHermite, Sobol
+from presage.theory.expectations import GaussHermite, Rule, Sobol
+from presage.theory.newton import OBSERVABLES, NoConvergenceError, State
 from presage.theory.order_parameters import Conjugates, Overlaps
 from presage.theory.solution import Solution
 from presage.theory.state_evolution import weight_side
@@ -50,7 +51,6 @@ class ExplicitMap(Solver):
             point = quadratic.solve_point(problem.target, problem.noise, alpha * L, strength)
             m_hat = 2.0 * strength / point.c
             conjugates = Conjugates(m_hat, (point.delta * m_hat) ** 2, m_hat)
-            estimation_error = point.functionals.risk
             residual, count = point.residual, point.evaluations
             relative = residual + point.functionals.relative_error
         else:
@@ -58,16 +58,14 @@ class ExplicitMap(Solver):
             residual, count, relative = 0.0, 1, 1e-14
         side = weight_side(problem.penalty, problem.target, problem.kappa, conjugates)
         m, q, Sigma = side.overlaps
-        if not isinstance(problem.penalty, NuclearPSD):
-            estimation_error = problem.Q_0 - 2.0 * m + q
         shrunk = 1.0 / (1.0 + 4.0 * Sigma)
-        test_error = 2.0 * L * (estimation_error + 0.5 * problem.noise)
+        test_error = 2.0 * L * (side.estimation_error + 0.5 * problem.noise)
         train_error = test_error * shrunk**2
         values: dict[str, Any] = {
             "test_error": test_error,
             "train_error": train_error,
             "train_loss": alpha * train_error + side.penalty,
-            "estimation_error": estimation_error,
+            "estimation_error": side.estimation_error,
             "rank": side.rank,
             "square_slope": 16.0 * L * shrunk**2,
         }
@@ -105,6 +103,7 @@ class StateEvolution(Solver):
     accuracy: float | None = None
     most_nodes: int = 2**20
     seed: int = 0
+    rule: Rule | None = None  # average with this rule only, however fine
 
     def solve(self, problem: Problem, *, init: Solution | None, tol: float) -> Solution:
         channel = problem.channel
@@ -115,9 +114,9 @@ class StateEvolution(Solver):
         start = None if init is None else fixed_point.log_conjugates(init.conjugates)
         try:
             found = fixed_point.solve_fixed_point(
-                problem, accuracy=accuracy, tol=tol, init=start, most_nodes=nodes, seed=self.seed
+                problem, accuracy=accuracy, tol=tol, init=start, most_nodes=nodes, seed=self.seed, rule=self.rule
             )
-        except fixed_point.NoConvergenceError as failure:
+        except NoConvergenceError as failure:
             partial = None if failure.state is None else self._partial(problem, failure.state)
             raise SolveError(
                 "State evolution found no fixed point, not even by continuation from a stronger penalty.",
@@ -141,22 +140,22 @@ class StateEvolution(Solver):
             problem, found.state, found.bars, message, found.evaluations, found.residual, tuple(notes)
         )
 
-    def _partial(self, problem: Problem, state: fixed_point.State) -> Solution:
-        bars = {name: float("inf") for name in fixed_point.OBSERVABLES}
+    def _partial(self, problem: Problem, state: State) -> Solution:
+        bars = {name: float("inf") for name in OBSERVABLES}
         residual = float(np.abs(state.residual).max())
         return self._solution(problem, state, bars, "not converged", 0, residual, ("not converged.",))
 
     def _solution(
         self,
         problem: Problem,
-        state: fixed_point.State,
+        state: State,
         bars: dict[str, float],
         message: str,
         evaluations: int,
         residual: float,
         notes: tuple[str, ...],
     ) -> Solution:
-        values = dict(zip(fixed_point.OBSERVABLES, state.observables.mean(axis=0).tolist(), strict=True))
+        values = dict(zip(OBSERVABLES, state.observables.mean(axis=0).tolist(), strict=True))
         return Solution(
             problem=problem,
             overlaps=Overlaps(*(values.pop(name) for name in Overlaps._fields)),

@@ -23,6 +23,8 @@ class WeightSide(NamedTuple):
     free_energy: float  # (2/d) E min [R(T)/d + (Sigma_hat/4) sum T^2 - (1/2) sum T D], Psi of the theory
     penalty: float  # E r(T): what the penalty adds to the loss, over d^2
     rank: float
+    estimation_error: float  # |S - S_0|_F^2/d = Q_0 - 2m + q
+    deficit: float  # Q_0 - m
     functionals: Functionals | None  # integrals of mu_delta, where the penalty needed them
 
 
@@ -59,12 +61,13 @@ def nuclear_psd(penalty: NuclearPSD, target: SpectralLaw, kappa: float, conjugat
     lambda_tilde = penalty.lambda_tilde(kappa)
     f = functionals(target, noise, 2.0 * lambda_tilde / m_hat)
     scale = m_hat / Sigma_hat
-    overlaps = Overlaps(
-        m=scale * (f.overlap - 2.0 * noise**2 * f.I),
-        q=scale**2 * f.J,
-        Sigma=2.0 * f.I / Sigma_hat,
-    )
-    return WeightSide(overlaps, -0.5 * m_hat * scale * f.J, lambda_tilde * scale * f.first, f.rank, f)
+    A = f.overlap - 2.0 * noise**2 * f.I
+    # Distances to the target without the cancellation of Q_0 - 2m + q and Q_0 - m near perfect recovery.
+    estimation_error = f.risk + (1.0 - scale) * (2.0 * A - (1.0 + scale) * f.J)
+    deficit = f.deficit + (1.0 - scale) * A
+    overlaps = Overlaps(m=scale * A, q=scale**2 * f.J, Sigma=2.0 * f.I / Sigma_hat)
+    psi, penalty_paid = -0.5 * m_hat * scale * f.J, lambda_tilde * scale * f.first
+    return WeightSide(overlaps, psi, penalty_paid, f.rank, estimation_error, deficit, f)
 
 
 @weight_side.register
@@ -82,7 +85,21 @@ def frobenius(penalty: Frobenius, target: SpectralLaw, kappa: float, conjugates:
     Sigma = 1.0 / (Sigma_hat + 4.0 * penalty.ridge)
     power = Q_0 * m_hat**2 + q_hat
     overlaps = Overlaps(m=Q_0 * m_hat * Sigma, q=power * Sigma**2, Sigma=Sigma)
-    return WeightSide(overlaps, -0.5 * power * Sigma, penalty.ridge * overlaps.q, 1.0, None)
+    gain = m_hat * Sigma
+    estimation_error = Q_0 * (1.0 - gain) ** 2 + q_hat * Sigma**2
+    psi, penalty_paid = -0.5 * power * Sigma, penalty.ridge * overlaps.q
+    return WeightSide(overlaps, psi, penalty_paid, 1.0, estimation_error, Q_0 * (1.0 - gain), None)
+
+
+def own_deviation(problem: Problem, side: WeightSide) -> float:
+    """Standard deviation of ``z`` given ``z_0``, ``sigma^2 = q - m^2/rho_0``, accurate near perfect recovery too.
+
+    Equation: derived: with the estimation error e it is ``e + Delta/2 - (Q_0 + Delta/2 - m)^2/rho_0``.
+    Checked: tests/test_attention.py::test_nearly_perfect_recovery_is_solved
+    """
+    half_noise = 0.5 * problem.noise
+    square = side.estimation_error + half_noise - (side.deficit + half_noise) ** 2 / problem.rho_0
+    return sqrt(max(square, 0.0)) if side.overlaps.q > 0.0 else 0.0
 
 
 def sample_side(alpha: float, averages: Averages, *, stein: bool) -> Floats:

@@ -1,0 +1,216 @@
+"""Where the fixed point is, roughly: starts, stable roots, and what to do when Newton's method does not get there."""
+
+from __future__ import annotations
+
+import contextlib
+from math import sqrt
+
+import numpy as np
+
+from presage.model.channels import Softmax
+from presage.model.laws import Floats
+from presage.model.penalties import NuclearPSD
+from presage.model.problem import Problem
+from presage.theory import quadratic, ridge
+from presage.theory.expectations import GaussHermite, Rule, Sobol
+from presage.theory.newton import NUDGE, Evaluator, Linearization, NoConvergenceError, State, loss, newton, nudges
+from presage.theory.order_parameters import Overlaps
+from presage.theory.state_evolution import sample_side
+
+COARSE = 1e-5  # residual at which a cheap rule has done its work
+
+
+def linear_guess(problem: Problem) -> Floats:
+    """Start from the linear channel that resembles the softmax: same active directions, mean curvature of the loss.
+
+    Near its minimum the loss is ``(H/2) |h - r z_0|^2`` in each of the ``n_active`` directions, with
+    ``r = beta_0/beta`` and mean curvature H. A linear channel has ``H = 4``; so loss and penalty are scaled to it,
+    and the answer is explicit.
+    """
+    channel = problem.channel
+    assert isinstance(channel, Softmax)
+    ratio = channel.target_beta / channel.beta
+    rho = problem.rho_0 * ratio**2
+    matched = Softmax(channel.n_tokens, channel.beta, channel.beta)
+    averages = coarse_rule(channel).averages(matched, rho, Overlaps(rho, rho, 0.0))
+    curvature = -float(averages.slope_z.mean()) / channel.n_active / 4.0
+    alpha = problem.alpha * channel.n_active
+    if isinstance(problem.penalty, NuclearPSD):
+        strength = problem.penalty.lambda_tilde(problem.kappa)
+        point = quadratic.solve_point(problem.target, problem.noise, alpha, strength / (ratio * curvature), tol=1e-4)
+        m_hat = 2.0 * strength / point.c
+        return np.log([m_hat, (point.delta * m_hat) ** 2, m_hat / ratio])
+    conjugates = ridge.conjugates(problem, alpha, problem.penalty.ridge / curvature)  # type: ignore[attr-defined]
+    m_hat = conjugates.m_hat * curvature * ratio
+    return np.log([m_hat, conjugates.q_hat * (curvature * ratio) ** 2, conjugates.Sigma_hat * curvature])
+
+
+def coarse_rule(channel: Softmax) -> Rule:
+    """A rule good to a few digits, for the search."""
+    return GaussHermite(12) if channel.n_tokens == 2 else Sobol(1024, 1)
+
+
+def zero_state(evaluator: Evaluator) -> State | None:
+    """The solution ``S = 0`` if the penalty is strong enough to hold it, else None."""
+    problem = evaluator.problem
+    rule = coarse_rule(evaluator.channel)
+    averages = rule.averages(evaluator.channel, evaluator.rho_0, Overlaps(0.0, 0.0, 0.0))
+    y = np.log(sample_side(problem.alpha, averages, stein=False).mean(axis=0))
+    state = evaluator(y, rule)
+    return state if state.side.overlaps.q == 0.0 else None
+
+
+def search(evaluator: Evaluator, init: Floats | None) -> tuple[State, Linearization, str]:
+    """Find the root with a cheap rule: from `init`, from the linear guess, by continuation in the penalty."""
+    last: State | None = None
+    guess = linear_guess(evaluator.problem)
+    for rule, tol in search_rules(evaluator.channel):
+        starts: list[tuple[str, Floats]] = [] if init is None else [("a given start", init)]
+        starts.append(("the linear channel that resembles it", guess))
+        for name, y in starts:
+            try:
+                return *stable_root(evaluator, y, rule, tol), f"Newton from {name}"
+            except NoConvergenceError as failure:
+                last = failure.state or last
+    for rule, tol in search_rules(evaluator.channel):
+        try:
+            y = _bracket(evaluator, guess, rule)
+            return *stable_root(evaluator, y, rule, tol), "Newton from a bracket of q_hat"
+        except NoConvergenceError as failure:
+            last = failure.state or last
+    for factor in (4.0, 16.0, 64.0, 256.0):
+        try:
+            y = _continue(evaluator, factor, rule, tol)
+            return *stable_root(evaluator, y, rule, tol), f"continuation from a penalty {factor:g} times as strong"
+        except NoConvergenceError as failure:
+            last = failure.state or last
+    raise NoConvergenceError(last)
+
+
+def stable_root(evaluator: Evaluator, y: Floats, rule: Rule, tol: float) -> tuple[State, Linearization]:
+    """Newton from `y`; where it ends in a root from which state evolution runs away, follow it to the roots beside it.
+
+    A real eigenvalue of ``dF/dy`` above one means that the free energy has no minimum there, but between two roots that
+    are minima; of these the one of lower loss is the solution.
+    """
+    state, linear = newton(evaluator, y, rule, tol=tol)
+    growth, vectors = np.linalg.eig(linear.jacobian)
+    leading = int(np.argmax(np.where(np.abs(growth.imag) < 1e-9, growth.real, -np.inf)))
+    if growth[leading].real < 1.0 + NUDGE:
+        return state, linear
+    direction = np.real(vectors[:, leading])
+    direction /= np.abs(direction).max()
+    roots = []
+    for sign in (-1.0, 1.0):
+        with contextlib.suppress(NoConvergenceError):
+            roots.append(_run_away(evaluator, state, sign * direction, rule, tol))
+    if not roots:
+        raise NoConvergenceError(state)
+    return min(roots, key=lambda root: loss(root[0]))
+
+
+def _run_away(
+    evaluator: Evaluator, state: State, direction: Floats, rule: Rule, tol: float
+) -> tuple[State, Linearization]:
+    """Iterate state evolution away from an unstable root until Newton finds another, stable one."""
+    start, y = state.y, state.y + 0.1 * direction
+    for _ in range(12):
+        for _ in range(8):
+            moved = evaluator(y, rule).residual
+            if not np.isfinite(moved).all():
+                raise NoConvergenceError(state)
+            y = y + moved * min(1.0, 1.0 / float(np.abs(moved).max()))
+        with contextlib.suppress(NoConvergenceError):
+            other, linear = newton(evaluator, y, rule, tol=tol, most=8)
+            stable = np.real(np.linalg.eigvals(linear.jacobian)).max() < 1.0 + NUDGE
+            if stable and np.abs(other.y - start).max() > NUDGE:
+                return other, linear
+    raise NoConvergenceError(state)
+
+
+def search_rules(channel: Softmax) -> list[tuple[Rule, float]]:
+    """Rules for the search and the residual to which each can be trusted.
+
+    Where samples jump, a product rule is too regular: its map has steps that Newton cannot follow. Scattered points
+    do better.
+    """
+    if channel.n_tokens == 2:
+        return [(coarse_rule(channel), COARSE), (Sobol(16384, 1), 30 * COARSE)]
+    return [(coarse_rule(channel), 30 * COARSE)]
+
+
+def _bracket(evaluator: Evaluator, y: Floats, rule: Rule) -> Floats:
+    """Bracket ``log q_hat`` with the other two solved at each value: for plateaus where Newton sees no slope.
+
+    Near perfect recovery the map multiplies q_hat by almost a constant over many decades; too large a q_hat maps to a
+    smaller one and too small a one to a larger, so that bisection finds the end of the plateau.
+    """
+    state = _solve_at_q_hat(evaluator, y, rule)
+    above = state.residual[1] > 0  # maps to a larger one: the root is above
+    low = high = float(state.y[1])
+    step = 1.0
+    while (state.residual[1] > 0) == above:
+        low, high = (high, high + step) if above else (low - step, low)
+        start = state.y.copy()
+        start[1] = high if above else low
+        state = _solve_at_q_hat(evaluator, start, rule)
+        step *= 1.4
+        if step > 20.0:
+            raise NoConvergenceError(state)
+    while high - low > 0.03:
+        start = state.y.copy()
+        start[1] = 0.5 * (low + high)
+        state = _solve_at_q_hat(evaluator, start, rule)
+        low, high = (start[1], high) if state.residual[1] > 0 else (low, start[1])
+    return state.y
+
+
+def _solve_at_q_hat(evaluator: Evaluator, y: Floats, rule: Rule) -> State:
+    """Newton on ``log m_hat`` and ``log Sigma_hat`` to a few digits, q_hat held."""
+    free = [0, 2]
+    state = evaluator(y, rule)
+    for _ in range(20):
+        residual = state.residual[free]
+        if not np.isfinite(residual).all():
+            raise NoConvergenceError(None)
+        close = 1e-3 * min(1.0, sqrt(max(state.side.estimation_error, 0.0)))
+        if abs(residual[0]) < 1e-3 and abs(residual[0] - residual[1]) < close:
+            return state
+        along = nudges(evaluator, state)[free]
+        moved = np.array([evaluator(state.y + nudge, rule).target - state.target for nudge in along])
+        jacobian = (np.linalg.inv(along[:, free]) @ moved[:, free]).T
+        if not np.isfinite(jacobian).all():
+            raise NoConvergenceError(state)
+        step = np.linalg.pinv(np.eye(2) - jacobian) @ residual
+        moved_y = state.y.copy()
+        moved_y[free] += step * min(1.0, 1.0 / float(np.abs(step).max()))
+        state = evaluator(moved_y, rule)
+    return state
+
+
+def _continue(evaluator: Evaluator, factor: float, rule: Rule, tol: float) -> Floats:
+    """Follow the solution from a penalty `factor` times as strong down to the one asked for."""
+    name = "weight_decay" if isinstance(evaluator.problem.penalty, NuclearPSD) else "ridge"
+    strength = getattr(evaluator.problem.penalty, name)
+
+    def at(level: float) -> Evaluator:
+        return Evaluator(evaluator.problem.replace(**{name: strength * factor ** (1.0 - level)}))
+
+    level, step = 0.0, 0.25
+    y = newton(at(0.0), linear_guess(at(0.0).problem), rule, tol=tol)[0].y
+    slope = np.zeros_like(y)
+    while level < 1.0:
+        target = min(level + step, 1.0)
+        where = at(target)
+        try:
+            new = newton(where, y + slope * (target - level), rule, tol=tol)[0].y
+        except NoConvergenceError:
+            step *= 0.4
+            if step < 0.01:
+                raise
+            continue
+        finally:
+            evaluator.evaluations += where.evaluations
+        slope = (new - y) / (target - level)
+        y, level, step = new, target, 1.5 * step
+    return y
