@@ -19,7 +19,7 @@ NAMES = ("test_error", "train_error", "train_loss", "estimation_error", "rank")
 
 
 def finer_rule(problem: ps.Problem, message: str) -> Rule:
-    """Sixty-four nodes a dimension where a product rule was enough, many more points, otherwise scrambled, elsewhere."""
+    """Sixty-four nodes a dimension where a product rule was enough, many more points, newly scrambled, elsewhere."""
     if "Gauss-Hermite" in message:
         return GaussHermite(64, dropped=1e-10)
     return Sobol(2**18 if problem.channel.n_tokens == 2 else 2**15, 16, seed=12345)

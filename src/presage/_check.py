@@ -34,7 +34,7 @@ def real(
         raise complaint(name, must, reason, value, remedy)
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise complaint(name, must, reason, value, remedy) from None
     inside = (
         math.isfinite(number)

@@ -139,14 +139,17 @@ class Softmax(Channel):
         return _softmax(self.beta * self.matrix(z))
 
     def prox(self, z_0: ArrayLike, z: ArrayLike, Sigma: float) -> Floats:
-        from presage.model.softmax_prox import REPORTED, tokens_prox
+        from presage.model.softmax_prox import REPORTED, pairs_prox, tokens_prox
 
         label, centre = np.broadcast_arrays(np.asarray(z_0, dtype=np.float64), np.asarray(z, dtype=np.float64))
         shape = centre.shape
         anchor = np.ascontiguousarray(label.reshape(-1, self.n_in)) * (self.target_beta / self.beta)
         flat = np.ascontiguousarray(centre.reshape(-1, self.n_in))
         f, report = np.empty_like(flat), np.empty((len(flat), REPORTED))
-        tokens_prox(anchor, flat, float(Sigma), self.beta, self.n_tokens, f, report)
+        if self.n_tokens == 2:
+            pairs_prox(anchor, flat, float(Sigma), self.beta, f, report)
+        else:
+            tokens_prox(anchor, flat, float(Sigma), self.beta, self.n_tokens, f, report)
         return np.asarray((flat + Sigma * f).reshape(shape))
 
 

@@ -188,16 +188,16 @@ class MarchenkoPastur(SpectralLaw):
             return super()._continuous_below(x, power)
         low, high = self.edges
         y = np.clip(x, low, high)
-        width, total, product = high - low, high + low, low * high
-        with np.errstate(divide="ignore", invalid="ignore"):
-            pole = np.where(y > 0, (total * y - 2 * product) / (y * width), -1.0)
+        total, product = high + low, low * high
+        radical = np.sqrt((high - y) * (y - low))
         value = (
-            np.sqrt((high - y) * (y - low))
-            + 0.5 * total * np.arcsin(np.clip((2 * y - total) / width, -1, 1))
-            - sqrt(product) * np.arcsin(np.clip(pole, -1, 1))
+            radical
+            + 0.5 * total * np.arctan2(2 * y - total, 2 * radical)
+            - sqrt(product) * np.arctan2(total * y - 2 * product, 2 * sqrt(product) * radical)
         )
         lowest = -0.25 * pi * total + 0.5 * pi * sqrt(product)
-        return np.asarray(sqrt(self.kappa_0) / (2 * pi) * (value - lowest))
+        below = sqrt(self.kappa_0) / (2 * pi) * (value - lowest)
+        return np.where(x <= low, 0.0, np.where(x >= high, min(self.kappa_0, 1.0), below))
 
     def moment(self, k: int) -> float:
         if k == 0:
@@ -421,6 +421,14 @@ class PowerLaw(DiscreteLaw):
             reason="it is the number of eigenvalues of the target",
             remedy="Use the dimension of the layer, for example d=400.",
         )
+        if not isinstance(self.normalized, bool):
+            raise _check.complaint(
+                "normalized",
+                "be True or False",
+                "it says whether the second moment is scaled to one",
+                self.normalized,
+                "Use normalized=True or leave it out.",
+            )
         object.__setattr__(self, "gamma", gamma)
         object.__setattr__(self, "d", d)
 
@@ -439,7 +447,10 @@ class Empirical(DiscreteLaw):
     eigenvalues: ArrayLike
 
     def __post_init__(self) -> None:
-        given = np.asarray(self.eigenvalues)
+        try:
+            given = np.asarray(self.eigenvalues)
+        except ValueError:  # rows of unequal length
+            given = np.asarray(self.eigenvalues, dtype=object)
         if given.ndim == 2:
             entries = _array("eigenvalues", given.ravel(), "they are the entries of a matrix")
             matrix = entries.reshape(len(given), -1)
@@ -482,7 +493,10 @@ def _legendre() -> tuple[Floats, Floats]:
 def _array(name: str, given: ArrayLike, reason: str) -> Floats:
     remedy = "Pass a non-empty one-dimensional list of finite numbers."
     try:
-        array = np.array(given, dtype=np.float64)
+        array = np.array(given)
+        if array.dtype.kind not in "iuf":
+            raise TypeError
+        array = array.astype(np.float64)
     except (TypeError, ValueError):
         raise _check.complaint(name, "be real numbers", reason, given, remedy) from None
     if array.ndim != 1 or array.size == 0:

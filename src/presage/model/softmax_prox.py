@@ -23,12 +23,14 @@ Floats = NDArray[np.float64]
 FUSED = {"contract", "reassoc", "nsz", "arcp"}
 ROOT_2 = float(np.sqrt(2.0))
 MOST_STEPS = 100
-BENDS = np.array(
-    [-6.0, -4.0, -2.8, -1.8, -0.9, 0.0, 0.9, 1.8, 2.8, 4.0, 6.0]
-)  # logits along a sigmoid, dense where it bends
+# Logits along a sigmoid, dense where it bends.
+BENDS = np.concatenate([[-8.0, -6.0], np.arange(-5.0, 5.1, 0.5), [6.0, 8.0]])
 BEND_OUTPUTS = 1.0 / (1.0 + np.exp(-BENDS))
 SEGMENT = 6  # pieces of the line from z to the anchor that are looked at for basins, for more than two tokens
-TRIED = 3  # most promising starts from which Newton is run, for more than two tokens
+TRIED = 6  # most promising starts from which Newton is run, for more than two tokens
+TRIED_GENTLY = 3  # the same where the objective is not rugged
+RUGGED = 6.0  # Sigma beta^2 above which basins are many and narrow
+ALL_GROUPS = 4  # up to so many tokens, every group of them is tried
 
 # What one proximal solve reports, in this order.
 TRACE_Z = 0  # tr df/dz
@@ -59,8 +61,11 @@ def _pair_terms(e1, e2, s1, s2, beta):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, error_model="numpy", fastmath=FUSED)
-def _pair_newton(e1, e2, z1, z2, s1, s2, Sigma, beta):  # type: ignore[no-untyped-def]
-    """Damped Newton on ``|e-z|^2/2 + Sigma l(e)`` from ``(e1, e2)``; return the minimum and its value."""
+def _pair_newton(e1, e2, z1, z2, s1, s2, Sigma, beta, reach):  # type: ignore[no-untyped-def]
+    """Damped Newton on ``|e-z|^2/2 + Sigma l(e)`` from ``(e1, e2)``; return the minimum and its value.
+
+    No step is longer than `reach`.
+    """
     loss, k1, k2, c1, c2, _, _ = _pair_terms(e1, e2, s1, s2, beta)
     value = 0.5 * ((e1 - z1) ** 2 + (e2 - z2) ** 2) + Sigma * loss
     for _ in range(MOST_STEPS):
@@ -83,7 +88,7 @@ def _pair_newton(e1, e2, z1, z2, s1, s2, Sigma, beta):  # type: ignore[no-untype
         size = d1 * d1 + d2 * d2
         scale = 1.0 + e1 * e1 + e2 * e2
         slope = g1 * d1 + g2 * d2
-        step = 1.0
+        step = min(1.0, reach / np.sqrt(size)) if size > 0.0 else 1.0
         if size < 1e-8 * scale:
             e1 += d1
             e2 += d2
@@ -104,36 +109,55 @@ def _pair_newton(e1, e2, z1, z2, s1, s2, Sigma, beta):  # type: ignore[no-untype
 
 
 @njit(cache=True, error_model="numpy", fastmath=FUSED)
-def _pair_axis(start, end, at_start, label, beta, u, residual):  # type: ignore[no-untyped-def]
-    """Trial values of one row variable from its unpenalised value to its label's: both ends and the bends between.
+def _pair_axis(start, end, slack, at_start, label, beta, u, residual):  # type: ignore[no-untyped-def]
+    """Trial values of one row variable, ascending: its unpenalised value, its label's, the bends between and around.
 
-    Write them into `u` with the row's output minus its label into `residual`; return how many there are.
+    Write them into `u` with the row's output minus its label into `residual`; return how many there are. The other
+    variable can drag this one out of the interval, by at most `slack`.
     """
-    u[0], residual[0] = start, at_start - label
-    count = 1
-    ascending = end > start
-    for i in range(BENDS.size):
-        k = i if ascending else BENDS.size - 1 - i
+    low, high = min(start, end), max(start, end)
+    at_low, at_high = (at_start - label, 0.0) if start <= end else (0.0, at_start - label)
+    count = 0
+    placed_low = placed_high = False
+    for k in range(BENDS.size):
         bend = BENDS[k] / beta
-        if min(start, end) < bend < max(start, end):
-            u[count], residual[count] = bend, BEND_OUTPUTS[k] - label
+        if bend < low - slack:
+            continue
+        if bend >= low and not placed_low:
+            u[count], residual[count] = low, at_low
             count += 1
-    u[count], residual[count] = end, 0.0
-    return count + 1
+            placed_low = True
+        if bend >= high and not placed_high:
+            u[count], residual[count] = high, at_high
+            count += 1
+            placed_high = True
+        if bend > high + slack:
+            break
+        u[count], residual[count] = bend, BEND_OUTPUTS[k] - label
+        count += 1
+    if not placed_low:
+        u[count], residual[count] = low, at_low
+        count += 1
+    if not placed_high:
+        u[count], residual[count] = high, at_high
+        count += 1
+    return count
 
 
 @njit(cache=True, error_model="numpy", fastmath=FUSED)
 def _pair_scan(z1, z2, anchor_1, anchor_2, s1, s2, Sigma, beta, scan):  # type: ignore[no-untyped-def]
     """Evaluate the objective on the product of the two axes; write its local minima there into `scan`, return how many.
 
-    The minimum lies between ``z`` and the anchor in each row variable, and each row's loss is flat beyond its
-    bends, so a local minimum of this small table stands for each basin.
+    The minimum lies near the interval between ``z`` and the anchor in each row variable, and each row's loss is flat
+    beyond its bends, so a local minimum of this small table stands for each basin.
     """
     u1, r1, u2, r2, table = scan.u1, scan.r1, scan.u2, scan.r2, scan.table
     start_1, start_2 = ROOT_2 * z2 + z1, ROOT_2 * z2 - z1
     out_1, out_2 = 1.0 / (1.0 + np.exp(-beta * start_1)), 1.0 / (1.0 + np.exp(-beta * start_2))
-    n1 = _pair_axis(start_1, ROOT_2 * anchor_2 + anchor_1, out_1, s1, beta, u1, r1)
-    n2 = _pair_axis(start_2, ROOT_2 * anchor_2 - anchor_1, out_2, s2, beta, u2, r2)
+    end_1, end_2 = ROOT_2 * anchor_2 + anchor_1, ROOT_2 * anchor_2 - anchor_1
+    # At fixed u2 the quadratic term has its minimum in u1 at start_1 + (u2 - start_2)/3.
+    n1 = _pair_axis(start_1, end_1, abs(end_2 - start_2) / 3.0, out_1, s1, beta, u1, r1)
+    n2 = _pair_axis(start_2, end_2, abs(end_1 - start_1) / 3.0, out_2, s2, beta, u2, r2)
     for i in range(n1):
         d1 = u1[i] - start_1
         for j in range(n2):
@@ -154,7 +178,7 @@ def _pair_scan(z1, z2, anchor_1, anchor_2, s1, s2, Sigma, beta, scan):  # type: 
                 continue
             if right and ((down and table[i + 1, j - 1] < here) or (up and table[i + 1, j + 1] < here)):
                 continue
-            if found < scan.e1.size:
+            if found < scan.e1.size - 2:
                 scan.e1[found] = 0.5 * (u1[i] - u2[j])
                 scan.e2[found] = (u1[i] + u2[j]) / (2.0 * ROOT_2)
                 found += 1
@@ -177,7 +201,7 @@ class Scan(NamedTuple):
 def scan_space():  # type: ignore[no-untyped-def]
     """Allocate the scratch space once for many calls."""
     n = BENDS.size + 2
-    return Scan(np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty((n, n)), np.empty(4), np.empty(4))
+    return Scan(np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty((n, n)), np.empty(8), np.empty(8))
 
 
 @njit(cache=True, error_model="numpy", fastmath=FUSED)
@@ -187,12 +211,17 @@ def pair_prox(anchor_1, anchor_2, z1, z2, Sigma, beta, report, scan):  # type: i
     s2 = 1.0 / (1.0 + np.exp(-beta * (ROOT_2 * anchor_2 - anchor_1)))
     other = 0.0
     if Sigma * beta * beta <= CONVEX_PAIR:
-        e1, e2, value = _pair_newton(z1, z2, z1, z2, s1, s2, Sigma, beta)
+        e1, e2, value = _pair_newton(z1, z2, z1, z2, s1, s2, Sigma, beta, np.inf)
     else:
         found = _pair_scan(z1, z2, anchor_1, anchor_2, s1, s2, Sigma, beta, scan)
-        e1, e2, value = _pair_newton(scan.e1[0], scan.e2[0], z1, z2, s1, s2, Sigma, beta)
-        for k in range(1, found):
-            a1, a2, other_value = _pair_newton(scan.e1[k], scan.e2[k], z1, z2, s1, s2, Sigma, beta)
+        reach = 0.5 / beta  # stay in the basin where the table saw a minimum
+        scan.e1[found], scan.e2[found] = z1, z2
+        scan.e1[found + 1], scan.e2[found + 1] = anchor_1, anchor_2
+        e1, e2, value = _pair_newton(scan.e1[0], scan.e2[0], z1, z2, s1, s2, Sigma, beta, reach)
+        starts = found + 2 if Sigma * beta * beta > RUGGED else found
+        for k in range(1, starts):
+            step = reach if k < found else np.inf
+            a1, a2, other_value = _pair_newton(scan.e1[k], scan.e2[k], z1, z2, s1, s2, Sigma, beta, step)
             if (a1 - e1) ** 2 + (a2 - e2) ** 2 > 1e-10 * (1.0 + e1 * e1 + e2 * e2):
                 other = 1.0
             if other_value < value:
@@ -219,6 +248,21 @@ def pair_prox(anchor_1, anchor_2, z1, z2, Sigma, beta, report, scan):  # type: i
     report[LOSS_AT_Z] = _pair_terms(z1, z2, s1, s2, beta)[0]
     report[OTHER_MINIMUM] = other
     return -(k1 - k2), -ROOT_2 * (k1 + k2)
+
+
+@njit(cache=True, error_model="numpy")
+def pairs_prox(anchor, z, Sigma, beta, f, report):  # type: ignore[no-untyped-def]
+    """Proximal map of two tokens for each row of the three components; write ``f`` and the report of each row."""
+    scan = scan_space()
+    for row in range(z.shape[0]):
+        anchor_1 = (anchor[row, 0] - anchor[row, 2]) / ROOT_2
+        anchor_2 = 0.5 * (anchor[row, 0] + anchor[row, 2] - ROOT_2 * anchor[row, 1])
+        z1 = (z[row, 0] - z[row, 2]) / ROOT_2
+        z2 = 0.5 * (z[row, 0] + z[row, 2] - ROOT_2 * z[row, 1])
+        f1, f2 = pair_prox(anchor_1, anchor_2, z1, z2, Sigma, beta, report[row], scan)
+        f[row, 0] = f1 / ROOT_2 + 0.5 * f2
+        f[row, 1] = -f2 / ROOT_2
+        f[row, 2] = -f1 / ROOT_2 + 0.5 * f2
 
 
 @njit(cache=True, error_model="numpy", fastmath=FUSED)
@@ -381,16 +425,29 @@ def _newton(h, z, y, Sigma, beta, s, gradient, direction, trial, H, M, factor): 
 
 
 @njit(cache=True, error_model="numpy", fastmath=FUSED)
-def _mixture(i, T, mixture):  # type: ignore[no-untyped-def]
-    """Weight of the anchor in each component for start `i`: equal weights, then one token alone, then all but one."""
-    if i <= SEGMENT:
-        mixture[:] = i / SEGMENT
-        return
-    i -= SEGMENT + 1
-    token, inside = (i, 1.0) if i < T else (i - T, 0.0)
-    mixture[:] = 1.0 - inside
-    for b in range(T):
-        mixture[_component(token, b, T)] = inside
+def _mixtures(T, n):  # type: ignore[no-untyped-def]
+    """Weights of the anchor in each component, a row a start: equal weights, then groups of tokens that follow it.
+
+    A component follows when one of its tokens does, or when both do. All groups are tried for few tokens, and for many
+    the single tokens and all but one.
+    """
+    groups = 2**T - 2 if T <= ALL_GROUPS else 2 * T
+    mixtures = np.empty((SEGMENT + 1 + 2 * groups, n))
+    for i in range(SEGMENT + 1):
+        mixtures[i] = i / SEGMENT
+    follows = np.empty(T, dtype=np.bool_)
+    for g in range(groups):
+        for a in range(T):
+            if T <= ALL_GROUPS:
+                follows[a] = ((g + 1) >> a) & 1 == 1
+            else:
+                follows[a] = (a == g) if g < T else (a != g - T)
+        for a in range(T):
+            for b in range(a, T):
+                k = _component(a, b, T)
+                mixtures[SEGMENT + 1 + 2 * g, k] = 1.0 if follows[a] or follows[b] else 0.0
+                mixtures[SEGMENT + 2 + 2 * g, k] = 1.0 if follows[a] and follows[b] else 0.0
+    return mixtures
 
 
 @njit(cache=True, error_model="numpy", fastmath=FUSED)
@@ -404,8 +461,9 @@ def tokens_prox(anchor, z, Sigma, beta, T, f, report):  # type: ignore[no-untype
     H, M, factor = np.empty((n, n)), np.empty((n, n)), np.zeros((n, n))
     C, A, B = np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
     p, q, gradient, direction, trial = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    starts = SEGMENT + 1 + 2 * T
-    blind, line, mixture, table = np.empty(n), np.empty(n), np.empty(n), np.empty(starts)
+    mixtures = _mixtures(T, n)
+    starts = len(mixtures)
+    blind, line, table = np.empty(n), np.empty(n), np.empty(starts)
     for k in range(n):
         blind[k] = 1.0
     for a in range(T):
@@ -426,19 +484,19 @@ def tokens_prox(anchor, z, Sigma, beta, T, f, report):  # type: ignore[no-untype
             for k in range(n):
                 line[k] = anchor[row, k] + 2.0 / (T * T) * along * blind[k] - z[row, k]
             for i in range(starts):
-                _mixture(i, T, mixture)
                 table[i] = 0.0
                 for k in range(n):
-                    trial[k] = z[row, k] + mixture[k] * line[k]
-                    table[i] += 0.5 * (mixture[k] * line[k]) ** 2
+                    trial[k] = z[row, k] + mixtures[i, k] * line[k]
+                    table[i] += 0.5 * (mixtures[i, k] * line[k]) ** 2
                 softmax_rows(trial, beta, s)
                 table[i] += Sigma * _gradient(s, y, beta, gradient)
+            # z and the anchor always, and the most promising of the rest.
+            table[0] = table[SEGMENT] = -1.0
             order = np.argsort(table)
             value = np.inf
-            for i in order[:TRIED]:
-                _mixture(i, T, mixture)
+            for i in order[: (TRIED if Sigma * beta * beta > RUGGED else TRIED_GENTLY)]:
                 for k in range(n):
-                    q[k] = z[row, k] + mixture[k] * line[k]
+                    q[k] = z[row, k] + mixtures[i, k] * line[k]
                 found = _newton(q, z[row], y, Sigma, beta, s, gradient, direction, trial, H, M, factor)
                 apart = 0.0
                 scale = 1.0

@@ -129,9 +129,11 @@ def _steps(active, v, low, high, g, slope, t):  # type: ignore[no-untyped-def]
 @njit(cache=True, error_model="numpy")
 def _marchenko_pastur_heights(kappa, t, u):  # type: ignore[no-untyped-def]
     heights = np.empty(u.size)
+    highest = np.sqrt(t)
+    v = highest
     for j in range(u.size):
-        v = high = np.sqrt(t)
-        low = 0.0
+        v = v if v > 0.0 else highest  # neighbours have similar heights
+        low, high = 0.0, highest
         for _ in range(MOST_STEPS):
             g, slope = marchenko_pastur_at(complex(u[j], v), kappa)
             v, low, high, done = _step(v, low, high, g, slope, t)
@@ -145,9 +147,11 @@ def _marchenko_pastur_heights(kappa, t, u):  # type: ignore[no-untyped-def]
 def _atoms_heights(t, u, positions, masses, first, last, left, centre, radius, moments):  # type: ignore[no-untyped-def]
     heights = np.empty(u.size)
     stack = np.empty(DEPTH, dtype=np.int64)
+    highest = np.sqrt(t)
+    v = highest
     for j in range(u.size):
-        v = high = np.sqrt(t)
-        low = 0.0
+        v = v if v > 0.0 else highest
+        low, high = 0.0, highest
         for _ in range(MOST_STEPS):
             g, slope = sums_at(complex(u[j], v), stack, positions, masses, first, last, left, centre, radius, moments)
             v, low, high, done = _step(v, low, high, g, slope, t)
@@ -194,7 +198,7 @@ def bands(law: SpectralLaw, t: float) -> Floats:
 def spread(law: SpectralLaw, u: Floats) -> Floats:
     """``(-G_0'(u))^(-1/2)`` on the real axis outside the support: the delta at which ``u`` becomes an edge."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.nan_to_num(1.0 / np.sqrt(-law.stieltjes_pair(u.astype(np.complex128))[1].real), posinf=np.inf)
+        return 1.0 / np.sqrt(np.maximum(-law.stieltjes_pair(u.astype(np.complex128))[1].real, 0.0))
 
 
 def _mass_at(ends: Floats, positions: Floats, masses: Floats) -> Floats:

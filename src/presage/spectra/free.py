@@ -11,6 +11,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
+from presage import _check
 from presage.model.laws import Complexes, Floats, SpectralLaw
 from presage.spectra import biane
 from presage.spectra.quadrature import ABSCISSAE, WEIGHTS, Panels, panels
@@ -45,6 +46,24 @@ class FreeConvolution(SpectralLaw):
 
     law: SpectralLaw
     delta: float
+
+    def __post_init__(self) -> None:
+        _check.instance(
+            "law",
+            self.law,
+            SpectralLaw,
+            reason="a semicircle is added to a law of eigenvalues",
+            remedy="Use for example MarchenkoPastur(0.5).",
+        )
+        number = _check.real(
+            "delta",
+            self.delta,
+            above=0.0,
+            at_most=1e9,
+            reason="it is the standard deviation of the noise on the matrix",
+            remedy="Use for example delta=0.5; without noise the law is its own.",
+        )
+        object.__setattr__(self, "delta", number)
 
     @property
     def t(self) -> float:

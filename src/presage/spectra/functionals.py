@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import final
 
 import numpy as np
 
+from presage import _check
 from presage.model.laws import Floats, SpectralLaw
-from presage.spectra.biane import Curve
+from presage.spectra.biane import EPS, Curve
 from presage.spectra.free import FreeConvolution
-from presage.spectra.quadrature import panels
+from presage.spectra.quadrature import Panels, panels
 
 TAIL_ALLOWED = 1e-6  # of the Legendre coefficients: integrals to about its square
 CANCELLED = 1e-3  # below this fraction the second moment left of the cutoff is integrated, not got by difference
 
 
-class Functionals(NamedTuple):
+@final
+@dataclass(frozen=True)
+class Functionals:
     """What the theory needs of ``mu_delta`` above the cutoff ``c``; every integral runs over ``x > c``."""
 
+    free: FreeConvolution = field(repr=False)
     delta: float
     c: float
     rank: float  # int mu
@@ -26,8 +32,21 @@ class Functionals(NamedTuple):
     I: float  # int (x-c) h mu
     hilbert: float  # int h mu
     cubic: float  # int (h^2 - pi^2 rho^2/3) mu
-    below: float  # int x^2 mu over x < c, the one integral from the other side
     relative_error: float
+
+    @cached_property
+    def below(self) -> float:
+        """``int x^2 mu`` over ``x < c``: the one integral from the other side, by difference unless that cancels."""
+        free = self.free
+        whole = free.law.second_moment + free.t
+        value = whole - (self.J + 2.0 * self.c * self.first + self.c**2 * self.rank)
+        if value > CANCELLED * whole:
+            return value
+        u_to = free.parameter_above(self.c)
+        if u_to <= free.bands[0, 0]:
+            return 0.0
+        p = panels(free.law, free.t, free.bands, lambda point: point.x[None] ** 2, tail=TAIL_ALLOWED, u_to=u_to)
+        return float(np.sum(p.mass * p.x**2))
 
     @property
     def dJ_ddelta(self) -> float:
@@ -90,6 +109,35 @@ class Functionals(NamedTuple):
         return self.J + self.c * self.first
 
 
+def _forces_on_single_atoms(law: SpectralLaw, bands: Floats, u_from: float, p: Panels) -> tuple[Floats, Floats]:
+    """Where atoms are alone in narrow bands: their positions, and what quadrature misses of ``int h mu`` over the band.
+
+    Over a whole band it is the force of the atoms outside on those inside, ``sum_i w_i sum_j w_j/(s_i - s_j)``
+    (the contour integral of ``g^2`` around the band, in the variable w, has only the poles of ``G_0^2``). In a band far
+    narrower than its distance from the origin, h is huge and odd, and the rounding of ``u - s`` drowns that number.
+
+    Equation: derived.
+    Checked: tests/test_free.py::test_force_on_a_single_atom_is_that_of_the_others
+    """
+    positions, masses = law.atoms
+    if positions.size == 0 or len(bands) == 1:
+        return np.empty(0), np.empty(0)
+    support = law.support
+    count = np.searchsorted(support[:, 1], bands[:, 1], side="right") - np.searchsorted(support[:, 0], bands[:, 0])
+    atom = np.minimum(np.searchsorted(positions, bands[:, 0]), positions.size - 1)
+    width = bands[:, 1] - bands[:, 0]
+    chosen = (count == 1) & (positions[atom] < bands[:, 1]) & (bands[:, 0] >= u_from)
+    chosen &= np.abs(positions[atom]) * EPS > 1e-14 * width
+    if not chosen.any():
+        return np.empty(0), np.empty(0)
+    index = np.clip(np.searchsorted(bands[:, 0], p.u[:, 0], side="right") - 1, 0, None)
+    found = np.bincount(index, weights=(p.mass * p.h).sum(axis=1), minlength=len(bands))
+    position, mass = positions[atom[chosen]], masses[atom[chosen]]
+    # At its own position an atom adds nothing to the real part.
+    force = mass * law.stieltjes(position + 1e-100j).real
+    return position, force - found[chosen]
+
+
 def functionals(law: SpectralLaw, delta: float, c: float) -> Functionals:
     """Integrate over the part of ``mu_delta`` above ``c``.
 
@@ -98,12 +146,12 @@ def functionals(law: SpectralLaw, delta: float, c: float) -> Functionals:
     Equation: [BETKZ25] (8) for J; I is derived (it is dJ/ddelta over 4 delta).
     Checked: tests/test_free.py::test_functionals_agree_with_the_high_precision_reference
     """
+    c = _check.real("c", c, reason="it is the cutoff of the integrals", remedy="Use a finite cutoff, however low.")
     free = FreeConvolution(law, delta)
     bands = free.bands
-    whole = law.second_moment + free.t
     u_from = free.parameter_above(c)
     if u_from == np.inf:
-        return Functionals(delta, c, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, whole, 0.0)
+        return Functionals(free, delta, c, *([0.0] * 7))
 
     def integrands(point: Curve) -> Floats:
         y = point.x - c
@@ -113,20 +161,17 @@ def functionals(law: SpectralLaw, delta: float, c: float) -> Functionals:
     mass, y, h = p.mass.ravel(), (p.x - c).ravel(), p.h.ravel()
     cubic = h * h - (np.pi * p.rho.ravel()) ** 2 / 3.0
     weighted = mass * y
-    rank, first, J = float(mass.sum()), float(weighted.sum()), float(weighted @ y)
-    below = whole - (J + 2.0 * c * first + c * c * rank)
-    if below < CANCELLED * whole:
-        q = panels(law, free.t, bands, lambda point: point.x[None] ** 2, tail=TAIL_ALLOWED, u_to=u_from)
-        below = float(np.sum(q.mass * q.x**2))
+    rank, first, J = min(float(mass.sum()), 1.0), float(weighted.sum()), float(weighted @ y)
+    position, missing = _forces_on_single_atoms(law, bands, u_from, p)
     return Functionals(
+        free=free,
         delta=delta,
         c=c,
         rank=rank,
         first=first,
         J=J,
-        I=float(weighted @ h),
-        hilbert=float(mass @ h),
+        I=float(weighted @ h + (position - c) @ missing),
+        hilbert=float(mass @ h + missing.sum()),
         cubic=float(mass @ cubic),
-        below=below,
-        relative_error=p.unresolved,
+        relative_error=p.unresolved + EPS * float((np.abs(bands).max(axis=1) / (bands[:, 1] - bands[:, 0])).max()),
     )

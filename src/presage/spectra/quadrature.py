@@ -118,14 +118,21 @@ def _graded(law: SpectralLaw, t: float, pieces: Floats, bands: Floats, sharp: tu
         levels = np.ceil(np.log(0.5 / np.maximum(scale, FINEST)) / np.log(GRADING))
     levels = np.where(v > 0, np.clip(levels, 0, None), 0).astype(np.int64)
     levels[np.isin(pieces, sharp)] = SHARP_LEVELS
-    if not levels.any():
-        right_angle, zero = np.full(middle.size, np.pi / 2), np.zeros(middle.size)
-        two_panels = (middle, middle), (half, half), (-right_angle, zero), (zero, right_angle)
-        return tuple(np.concatenate(pair) for pair in two_panels)
-    rows = []
-    for k in range(middle.size):
-        below, above = (np.pi / 2 * GRADING ** -np.arange(n, 0, -1.0) for n in levels[k])
-        breaks = np.concatenate([[-np.pi / 2], below - np.pi / 2, [0.0], (np.pi / 2 - above)[::-1], [np.pi / 2]])
+    plain = ~levels.any(axis=1)
+    whole_band = plain & (v == 0).all(axis=1)  # one smooth arch: a single panel sees it
+    quarter = np.pi / 2
+    rows = [
+        (middle[chosen], half[chosen], np.full(count, first), np.full(count, last))
+        for chosen, first, last in (
+            (whole_band, -quarter, quarter),
+            (plain & ~whole_band, -quarter, 0.0),
+            (plain & ~whole_band, 0.0, quarter),
+        )
+        if (count := int(chosen.sum()))
+    ]
+    for k in np.flatnonzero(~plain):
+        below, above = (quarter * GRADING ** -np.arange(n, 0, -1.0) for n in levels[k])
+        breaks = np.concatenate([[-quarter], below - quarter, [0.0], (quarter - above)[::-1], [quarter]])
         rows.append((np.full(breaks.size - 1, middle[k]), np.full(breaks.size - 1, half[k]), breaks[:-1], breaks[1:]))
     return tuple(np.concatenate(column) for column in zip(*rows, strict=True))
 
@@ -159,7 +166,13 @@ def _pieces(law: SpectralLaw, t: float, bands: Floats, u_from: float, u_to: floa
     if positions.size:
         gap = np.diff(positions)
         visible = gap**2 > 0.5 * t * (masses[1:] + masses[:-1])
-        cuts.append(positions[np.concatenate([visible, [True]]) | np.concatenate([[True], visible])])
+        ends = np.concatenate([visible, [True]]) | np.concatenate([[True], visible])
+        # An atom alone in its band makes one smooth arch, with nothing to cut.
+        band = np.searchsorted(bands[:, 0], positions, side="right") - 1
+        left = np.searchsorted(support[:, 0], bands[:, 0])
+        right = np.searchsorted(support[:, 1], bands[:, 1], side="right")
+        alone = (right - left == 1)[np.clip(band, 0, None)]
+        cuts.append(positions[ends & ~alone])
     points = np.concatenate([*cuts, bands.ravel()])
     ends = [u for u in (u_from, u_to) if np.isfinite(u)]
     points = np.unique(np.concatenate([points[(points > u_from) & (points < u_to)], ends]))

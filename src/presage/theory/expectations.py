@@ -95,7 +95,7 @@ class GaussHermite(Rule):
 
     nodes: int = 24
     angle: float = np.pi / 4
-    dropped: float = 1e-7
+    dropped: float = 1e-9  # total weight of the nodes left out
 
     def averages(self, channel: Softmax, rho_0: float, overlaps: Overlaps, sigma: float | None = None) -> Averages:
         plane, lightest = _plane(self.nodes, self.angle, self.dropped)

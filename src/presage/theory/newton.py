@@ -134,13 +134,22 @@ def nudges(evaluator: Evaluator, state: State) -> Floats:
     return np.array([[NUDGE, 0.0, NUDGE], [0.0, NUDGE, 0.0], [0.0, 0.0, scale]])
 
 
-def newton(evaluator: Evaluator, y: Floats, rule: Rule, *, tol: float, most: int = 30) -> tuple[State, Linearization]:
-    """Damped Newton on ``F(y) = y`` with a rule that is cheap to evaluate."""
+def newton(
+    evaluator: Evaluator, y: Floats, rule: Rule, *, tol: float, most: int = 30, rough: bool = False
+) -> tuple[State, Linearization]:
+    """Damped Newton on ``F(y) = y`` with a rule that is cheap to evaluate.
+
+    Where samples jump, the map of a cheap rule has steps, and the residual cannot get below them: with `rough`, thirty
+    times `tol` is good enough after `most` iterations, to start a finer rule from.
+    """
     state = evaluator(y, rule)
     if not np.isfinite(state.target).all():
         raise NoConvergenceError(None)
     size = float(np.abs(state.residual).max())
+    best, best_size = state, size
     for _ in range(most):
+        if size < best_size:
+            best, best_size = state, size
         linear = linearize(evaluator, state, rule)
         if size < tol:
             return state, linear
@@ -155,7 +164,9 @@ def newton(evaluator: Evaluator, y: Floats, rule: Rule, *, tol: float, most: int
         if not np.isfinite(trial_size):
             raise NoConvergenceError(state)
         state, size = trial, trial_size
-    raise NoConvergenceError(state)
+    if rough and best_size < 30.0 * tol:
+        return best, linearize(evaluator, best, rule)
+    raise NoConvergenceError(best)
 
 
 def loss(state: State) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from math import sqrt
 
 import numpy as np
 
@@ -13,10 +12,11 @@ from presage.model.penalties import NuclearPSD
 from presage.model.problem import Problem
 from presage.theory import quadratic, ridge
 from presage.theory.expectations import GaussHermite, Rule, Sobol
-from presage.theory.newton import NUDGE, Evaluator, Linearization, NoConvergenceError, State, loss, newton, nudges
+from presage.theory.newton import NUDGE, Evaluator, Linearization, NoConvergenceError, State, loss, newton
 from presage.theory.order_parameters import Overlaps
 from presage.theory.state_evolution import sample_side
 
+STEPS = 150  # of message passing, when Newton needs a better start
 COARSE = 1e-5  # residual at which a cheap rule has done its work
 
 
@@ -74,10 +74,12 @@ def search(evaluator: Evaluator, init: Floats | None) -> tuple[State, Linearizat
                 last = failure.state or last
     for rule, tol in search_rules(evaluator.channel):
         try:
-            y = _bracket(evaluator, guess, rule)
-            return *stable_root(evaluator, y, rule, tol), "Newton from a bracket of q_hat"
+            y = _iterate(evaluator, rule, STEPS)
+            return *stable_root(evaluator, y, rule, tol), "Newton from where message passing led"
         except NoConvergenceError as failure:
             last = failure.state or last
+    with contextlib.suppress(NoConvergenceError):
+        return *newton(evaluator, y, rule, tol=tol, rough=True), "Newton from where message passing led"
     for factor in (4.0, 16.0, 64.0, 256.0):
         try:
             y = _continue(evaluator, factor, rule, tol)
@@ -135,57 +137,20 @@ def search_rules(channel: Softmax) -> list[tuple[Rule, float]]:
     do better.
     """
     if channel.n_tokens == 2:
-        return [(coarse_rule(channel), COARSE), (Sobol(16384, 1), 30 * COARSE)]
+        return [(coarse_rule(channel), COARSE), (Sobol(8192, 1), 30 * COARSE)]
     return [(coarse_rule(channel), 30 * COARSE)]
 
 
-def _bracket(evaluator: Evaluator, y: Floats, rule: Rule) -> Floats:
-    """Bracket ``log q_hat`` with the other two solved at each value: for plateaus where Newton sees no slope.
-
-    Near perfect recovery the map multiplies q_hat by almost a constant over many decades; too large a q_hat maps to a
-    smaller one and too small a one to a larger, so that bisection finds the end of the plateau.
-    """
-    state = _solve_at_q_hat(evaluator, y, rule)
-    above = state.residual[1] > 0  # maps to a larger one: the root is above
-    low = high = float(state.y[1])
-    step = 1.0
-    while (state.residual[1] > 0) == above:
-        low, high = (high, high + step) if above else (low - step, low)
-        start = state.y.copy()
-        start[1] = high if above else low
-        state = _solve_at_q_hat(evaluator, start, rule)
-        step *= 1.4
-        if step > 20.0:
-            raise NoConvergenceError(state)
-    while high - low > 0.03:
-        start = state.y.copy()
-        start[1] = 0.5 * (low + high)
-        state = _solve_at_q_hat(evaluator, start, rule)
-        low, high = (start[1], high) if state.residual[1] > 0 else (low, start[1])
-    return state.y
-
-
-def _solve_at_q_hat(evaluator: Evaluator, y: Floats, rule: Rule) -> State:
-    """Newton on ``log m_hat`` and ``log Sigma_hat`` to a few digits, q_hat held."""
-    free = [0, 2]
-    state = evaluator(y, rule)
-    for _ in range(20):
-        residual = state.residual[free]
+def _iterate(evaluator: Evaluator, rule: Rule, steps: int) -> Floats:
+    """Run state evolution from ``S = 0``, as message passing would: it ends near a stable root, if slowly."""
+    averages = rule.averages(evaluator.channel, evaluator.rho_0, Overlaps(0.0, 0.0, 0.0))
+    y: Floats = np.log(sample_side(evaluator.problem.alpha, averages, stein=False).mean(axis=0))
+    for _ in range(steps):
+        residual = evaluator(y, rule).residual
         if not np.isfinite(residual).all():
             raise NoConvergenceError(None)
-        close = 1e-3 * min(1.0, sqrt(max(state.side.estimation_error, 0.0)))
-        if abs(residual[0]) < 1e-3 and abs(residual[0] - residual[1]) < close:
-            return state
-        along = nudges(evaluator, state)[free]
-        moved = np.array([evaluator(state.y + nudge, rule).target - state.target for nudge in along])
-        jacobian = (np.linalg.inv(along[:, free]) @ moved[:, free]).T
-        if not np.isfinite(jacobian).all():
-            raise NoConvergenceError(state)
-        step = np.linalg.pinv(np.eye(2) - jacobian) @ residual
-        moved_y = state.y.copy()
-        moved_y[free] += step * min(1.0, 1.0 / float(np.abs(step).max()))
-        state = evaluator(moved_y, rule)
-    return state
+        y = y + 0.8 * residual * min(1.0, 1.0 / float(np.abs(residual).max()))
+    return y
 
 
 def _continue(evaluator: Evaluator, factor: float, rule: Rule, tol: float) -> Floats:

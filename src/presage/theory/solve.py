@@ -82,7 +82,7 @@ class ExplicitMap(Solver):
             residual=residual,
             bars=bars,
         )
-        if residual > max(tol, 1e-6):
+        if residual > tol:
             raise SolveError(
                 f"The two equations of the linear channel are met only to {residual:.1e}.",
                 "Use a larger weight_decay or noise; or take error.partial as it is.",
@@ -104,6 +104,15 @@ class StateEvolution(Solver):
     most_nodes: int = 2**20
     seed: int = 0
     rule: Rule | None = None  # average with this rule only, however fine
+
+    def __post_init__(self) -> None:
+        remedy = "Leave it out, or use for example StateEvolution(accuracy=1e-4, most_nodes=2**20, seed=0)."
+        if self.accuracy is not None:
+            reason = "it is a relative standard error"
+            _check.real("accuracy", self.accuracy, above=0.0, at_most=1.0, reason=reason, remedy=remedy)
+        reason = "it bounds the number of points of an average"
+        _check.integer("most_nodes", self.most_nodes, at_least=2**17, reason=reason, remedy=remedy)
+        _check.integer("seed", self.seed, at_least=0, reason="it seeds the scrambled points", remedy=remedy)
 
     def solve(self, problem: Problem, *, init: Solution | None, tol: float) -> Solution:
         channel = problem.channel
@@ -205,6 +214,14 @@ def solve(
         reason="it is the residual of the equations",
         remedy="Use tol=1e-6.",
     )
+    if init is not None:
+        _check.instance(
+            "init",
+            init,
+            Solution,
+            reason="it is a solution nearby from which to start",
+            remedy="Pass the result of solve at a neighbouring point, or leave it out.",
+        )
     if solver is None:
         solver = ExplicitMap() if isinstance(problem.channel, Linear) else StateEvolution()
     _check.instance(
