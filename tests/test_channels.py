@@ -10,17 +10,9 @@ import pytest
 from scipy.optimize import minimize
 
 from presage import Linear, Softmax
-from presage.model.softmax_prox import (
-    LOSS_AT_P,
-    LOSS_AT_Z,
-    REPORTED,
-    SQUARE_Z,
-    TRACE_ANCHOR,
-    TRACE_Z,
-    pair_prox,
-    scan_space,
-    tokens_prox,
-)
+from presage.model.pair_prox import pair_prox, scan_space
+from presage.model.prox_report import LOSS_AT_P, LOSS_AT_Z, REPORTED, SQUARE_Z, TRACE_ANCHOR, TRACE_Z
+from presage.model.tokens_prox import tokens_prox
 
 SOFTMAX = [Softmax(2), Softmax(2, 2.0, 0.7), Softmax(3, 0.5), Softmax(5, 1.5, 1.0)]
 

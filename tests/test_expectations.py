@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import presage as ps
-from presage.model.softmax_prox import REPORTED, pair_prox, scan_space
+from presage.model.pair_prox import pair_prox, scan_space
+from presage.model.prox_report import REPORTED
 from presage.theory.expectations import Averages, GaussHermite, Sobol
 from presage.theory.order_parameters import Overlaps
 

@@ -9,7 +9,7 @@ import pytest
 
 from presage import Empirical, MarchenkoPastur, PointMasses, PowerLaw, Semicircle, SpectralLaw
 from presage.model.cauchy_sums import atom_tree, cauchy_sums
-from presage.model.laws import DiscreteLaw
+from presage.model.discrete_laws import DiscreteLaw
 
 
 class Uniform(SpectralLaw):

@@ -1,14 +1,8 @@
 """presage: predict what a neural layer will learn before anyone trains it."""
 
 from presage.model.channels import Channel, Linear, Softmax
-from presage.model.laws import (
-    Empirical,
-    MarchenkoPastur,
-    PointMasses,
-    PowerLaw,
-    Semicircle,
-    SpectralLaw,
-)
+from presage.model.discrete_laws import Empirical, PointMasses, PowerLaw
+from presage.model.laws import MarchenkoPastur, Semicircle, SpectralLaw
 from presage.model.penalties import Frobenius, NuclearPSD, Penalty
 from presage.model.problem import (
     Problem,

@@ -139,7 +139,9 @@ class Softmax(Channel):
         return _softmax(self.beta * self.matrix(z))
 
     def prox(self, z_0: ArrayLike, z: ArrayLike, Sigma: float) -> Floats:
-        from presage.model.softmax_prox import REPORTED, pairs_prox, tokens_prox
+        from presage.model.pair_prox import pairs_prox
+        from presage.model.prox_report import REPORTED
+        from presage.model.tokens_prox import tokens_prox
 
         label, centre = np.broadcast_arrays(np.asarray(z_0, dtype=np.float64), np.asarray(z, dtype=np.float64))
         shape = centre.shape

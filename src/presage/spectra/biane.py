@@ -15,7 +15,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from presage.model.cauchy_sums import DEPTH, sums_at
-from presage.model.laws import DiscreteLaw, Floats, MarchenkoPastur, SpectralLaw, marchenko_pastur_at
+from presage.model.discrete_laws import DiscreteLaw
+from presage.model.laws import Floats, MarchenkoPastur, SpectralLaw, marchenko_pastur_at
 
 EPS = float(np.finfo(np.float64).eps)
 MOST_STEPS = 200

@@ -18,18 +18,9 @@ from numba import njit
 
 from presage.model.channels import Softmax
 from presage.model.laws import Floats
-from presage.model.softmax_prox import (
-    LOSS_AT_P,
-    LOSS_AT_Z,
-    OTHER_MINIMUM,
-    REPORTED,
-    SQUARE_Z,
-    TRACE_ANCHOR,
-    TRACE_Z,
-    pair_prox,
-    scan_space,
-    tokens_prox,
-)
+from presage.model.pair_prox import pair_prox, scan_space
+from presage.model.prox_report import LOSS_AT_P, LOSS_AT_Z, OTHER_MINIMUM, REPORTED, SQUARE_Z, TRACE_ANCHOR, TRACE_Z
+from presage.model.tokens_prox import tokens_prox
 from presage.theory.order_parameters import Overlaps
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from presage.model.channels import Softmax
 from presage.model.laws import Floats
 from presage.model.problem import Problem
-from presage.model.softmax_prox import CONVEX
+from presage.model.tokens_prox import CONVEX
 from presage.theory.expectations import Averages, Rule
 from presage.theory.order_parameters import Conjugates
 from presage.theory.state_evolution import WeightSide, own_deviation, sample_side, weight_side
