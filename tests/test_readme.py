@@ -1,0 +1,54 @@
+"""What the README shows is what happens."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import presage as ps
+from presage import demo
+
+README = (Path(__file__).parent.parent / "README.md").read_text()
+
+
+def test_the_three_lines_print_what_the_readme_shows(capsys):
+    code = re.search(r"```python\n(.*?)```", README, re.DOTALL)
+    shown = re.search(r"```\n(test_error.*?)```", README, re.DOTALL)
+    assert code
+    assert shown
+    exec(code.group(1), {})
+    printed = capsys.readouterr().out.split("\n")
+    for ours, theirs in zip(printed, shown.group(1).split("\n"), strict=True):
+        if not theirs:
+            continue
+        name, value, _, bar = ours.split()
+        name_shown, value_shown, _, bar_shown = theirs.split()
+        assert name == name_shown
+        assert float(value) == pytest.approx(float(value_shown), abs=2 * float(bar_shown))
+        assert float(bar) == pytest.approx(float(bar_shown), rel=0.5)
+
+
+def test_every_name_in_the_readme_exists():
+    for name in set(re.findall(r"ps\.([A-Za-z_]+)", README)):
+        assert hasattr(ps, name), name
+    solution = ps.solve(ps.quadratic_network(ps.MarchenkoPastur(0.5), alpha=1.0, weight_decay=0.1, noise=0.1))
+    for name in set(re.findall(r"`s\.([a-z_]+)", README)):
+        assert hasattr(solution, name), name
+
+
+def test_the_demo_draws_and_prints(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(demo, "ALPHAS", np.geomspace(0.1, 10.0, 4))
+    out = tmp_path / "picture.png"
+    demo.main(["--out", str(out)])
+    assert out.read_bytes().startswith(b"\x89PNG")
+    assert [path.name for path in tmp_path.iterdir()] == ["picture.png"]
+    assert "0.135990" in capsys.readouterr().out
+
+
+def test_the_demo_refuses_a_folder_that_does_not_exist(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        demo.main(["--out", str(tmp_path / "nowhere" / "x.png")])
+    assert "in a folder that exists" in capsys.readouterr().err
