@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from functools import cache
 
 import numpy as np
@@ -269,3 +270,40 @@ def test_negative_eigenvalues_of_the_target_are_pointed_out():
     assert any("negative eigenvalues" in line for line in s.caveats)
     free = ps.solve(ps.unfactorized_attention(ps.Semicircle(1.0), alpha=1.0, ridge=0.05, noise=0.5))
     assert not any("negative eigenvalues" in line for line in free.caveats)
+
+
+@pytest.mark.parametrize("alpha", [1.0, 5.0])
+def test_clean_labels_leave_an_error_proportional_to_the_squared_penalty(alpha):
+    """Far below the resolution of the residuals in the scale, where it must be found relative to its distance from one."""
+    scaled = [
+        ps.solve(ps.attention(ps.MarchenkoPastur(0.5), alpha=alpha, weight_decay=decay)).estimation_error / decay**2
+        for decay in (1e-5, 1e-7)
+    ]
+    assert scaled[1] == pytest.approx(scaled[0], rel=1e-2)
+
+
+def test_an_error_survives_the_way_back_from_a_worker():
+    solution = ps.solve(ps.quadratic_network(ps.MarchenkoPastur(0.5), alpha=1.0, weight_decay=0.1))
+    error = pickle.loads(pickle.dumps(ps.SolveError("It failed.", "Do this instead.", solution)))
+    assert str(error) == "It failed. Do this instead."
+    assert error.partial == solution
+    assert hash(error.partial) == hash(solution)
+
+
+@pytest.mark.parametrize(
+    ("solver", "said"),
+    [
+        (lambda: ps.StateEvolution(rule=GaussHermite(25)), "even"),
+        (lambda: ps.StateEvolution(rule=Sobol(1024, 1)), "two replicates"),
+        (lambda: ps.StateEvolution(rule="fine"), "Rule"),
+    ],
+)
+def test_a_rule_that_cannot_give_error_bars_is_refused(solver, said):
+    with pytest.raises(ValueError, match=said):
+        solver()
+
+
+def test_a_product_rule_is_refused_beyond_two_tokens():
+    problem = ps.attention(ps.MarchenkoPastur(0.5), alpha=0.5, weight_decay=0.01, n_tokens=3)
+    with pytest.raises(ValueError, match="two tokens"):
+        ps.solve(problem, solver=ps.StateEvolution(rule=GaussHermite(24)))

@@ -234,7 +234,7 @@ def test_a_semicircle_without_width_is_refused(delta):
 
 
 def test_a_cutoff_or_law_that_is_none_is_refused():
-    assert complaint(lambda: functionals(TARGET, 1.0, nan))["name"] == "c"
+    assert complaint(lambda: functionals(TARGET, 1.0, nan))["name"] == "cutoff"
     assert complaint(lambda: FreeConvolution(untyped("MP"), 1.0))["name"] == "law"
 
 

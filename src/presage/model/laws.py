@@ -199,8 +199,8 @@ class MarchenkoPastur(SpectralLaw):
         return np.where(x <= low, 0.0, np.where(x >= high, min(self.kappa_0, 1.0), below))
 
     def moment(self, k: int) -> float:
-        if k == 0:
-            return 1.0
+        if k <= 0:
+            return 1.0 if k == 0 else super().moment(k)
         ratio = 1.0 / self.kappa_0
         terms = (ratio**r / (r + 1) * comb(k, r) * comb(k - 1, r) for r in range(k))
         return float(self.kappa_0 ** (k / 2) * sum(terms))

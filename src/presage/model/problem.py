@@ -59,6 +59,17 @@ class Problem:
             reason="it is the width of the student over the dimension, m/d",
             remedy="Use for example kappa=1.0.",
         )
+        if alpha < 1e-9:
+            reason = "with less data than that every digit of the answer is noise"
+            raise _check.complaint("alpha", "be at least 1e-9", reason, alpha, "Use for example alpha=0.5.")
+        if not self.target.second_moment < 1e12:
+            raise _check.complaint(
+                "target",
+                "have a second moment below 1e12",
+                "eigenvalues of order one are meant, and digits are lost long before that",
+                self.target,
+                "Measure it in larger units: scale the eigenvalues down.",
+            )
         if not self.target.second_moment + noise > 0:
             raise _check.complaint(
                 "target",

@@ -78,11 +78,6 @@ class Functionals:
         return -self.hilbert
 
     @property
-    def second(self) -> float:
-        """``int (x^2 - c^2) mu``."""
-        return self.J + 2.0 * self.c * self.first
-
-    @property
     def risk(self) -> float:
         """Squared distance of ``(x - c)_+`` from the target, ``Q_0 + 4 delta^2 I - int_c (x^2 - c^2) mu``.
 
@@ -138,20 +133,22 @@ def _forces_on_single_atoms(law: SpectralLaw, bands: Floats, u_from: float, p: P
     return position, force - found[chosen]
 
 
-def functionals(law: SpectralLaw, delta: float, c: float) -> Functionals:
-    """Integrate over the part of ``mu_delta`` above ``c``.
+def functionals(law: SpectralLaw, delta: float, cutoff: float) -> Functionals:
+    """Integrate over the part of ``mu_delta`` above the cutoff ``c``.
 
     ``J(delta,c) = int_c (x-c)^2 mu_delta``, ``I(delta,c) = int_c (x-c) h(x) mu_delta(x) dx``.
 
     Equation: [BETKZ25] (8) for J; I is derived (it is dJ/ddelta over 4 delta).
     Checked: tests/test_free.py::test_functionals_agree_with_the_high_precision_reference
     """
-    c = _check.real("c", c, reason="it is the cutoff of the integrals", remedy="Use a finite cutoff, however low.")
+    c = _check.real(
+        "cutoff", cutoff, reason="it is the cutoff of the integrals", remedy="Use a finite cutoff, however low."
+    )
     free = FreeConvolution(law, delta)
     bands = free.bands
     u_from = free.parameter_above(c)
     if u_from == np.inf:
-        return Functionals(free, delta, c, *([0.0] * 7))
+        return Functionals(free, free.delta, c, *([0.0] * 7))
 
     def integrands(point: Curve) -> Floats:
         y = point.x - c
@@ -165,7 +162,7 @@ def functionals(law: SpectralLaw, delta: float, c: float) -> Functionals:
     position, missing = _forces_on_single_atoms(law, bands, u_from, p)
     return Functionals(
         free=free,
-        delta=delta,
+        delta=free.delta,
         c=c,
         rank=rank,
         first=first,

@@ -69,7 +69,7 @@ class _Transformed(SpectralLaw):
 
     def quantile(self, p: ArrayLike) -> Floats:
         level = np.asarray(p, dtype=np.float64)
-        above = level > self._zero_mass
+        above = (level > self._zero_mass) | (self.cutoff == -inf)
         value = np.zeros(level.shape)
         value[above] = self._forward(np.maximum(self.free.quantile(level[above]), self.cutoff))
         return value

@@ -13,5 +13,10 @@ class SolveError(ArithmeticError):
 
     def __init__(self, what: str, remedy: str, partial: Any = None) -> None:
         super().__init__(f"{what} {remedy}")
+        self.what = what
         self.remedy = remedy
         self.partial = partial
+
+    def __reduce__(self) -> tuple[type[SolveError], tuple[str, str, Any]]:
+        """Pickle whole, so that a worker process can hand the error back."""
+        return type(self), (self.what, self.remedy, self.partial)

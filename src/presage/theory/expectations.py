@@ -16,6 +16,7 @@ from typing import NamedTuple, final
 import numpy as np
 from numba import njit
 
+from presage import _check
 from presage.model.channels import Softmax
 from presage.model.laws import Floats
 from presage.model.pair_prox import pair_prox, scan_space
@@ -84,11 +85,26 @@ class GaussHermite(Rule):
     rules are equally exact for polynomials, so that their spread shows the error.
     """
 
-    nodes: int = 24
+    nodes: int = 24  # a dimension; even, so that no node lies on the line by which the plane is halved
     angle: float = np.pi / 4
     dropped: float = 1e-9  # total weight of the nodes left out
 
+    def __post_init__(self) -> None:
+        remedy = "Use for example GaussHermite(24)."
+        reason = "the rule is a product of half planes with a few nodes a dimension at least"
+        nodes = _check.integer("nodes", self.nodes, at_least=4, at_most=200, reason=reason, remedy=remedy)
+        if nodes % 2:
+            raise _check.complaint("nodes", "be even", "half of each plane is used, by symmetry", nodes, remedy)
+
     def averages(self, channel: Softmax, rho_0: float, overlaps: Overlaps, sigma: float | None = None) -> Averages:
+        if channel.n_tokens != 2:
+            raise _check.complaint(
+                "rule",
+                "fit the number of tokens",
+                "product rules are for two tokens, whose average has four dimensions",
+                self,
+                "Use Sobol() for more tokens, or leave the rule out.",
+            )
         plane, lightest = _plane(self.nodes, self.angle, self.dropped)
         gaussian = _gaussian(rho_0, overlaps, sigma)
         ratio = channel.target_beta / channel.beta
@@ -155,6 +171,12 @@ class Sobol(Rule):
     nodes: int = 1024
     replicates: int = 16
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        remedy = "Use for example Sobol(nodes=4096, replicates=16, seed=0)."
+        _check.integer("nodes", self.nodes, at_least=16, reason="an average needs points", remedy=remedy)
+        _check.integer("replicates", self.replicates, at_least=1, reason="each is one estimate", remedy=remedy)
+        _check.integer("seed", self.seed, at_least=0, reason="it seeds the scrambles", remedy=remedy)
 
     def averages(self, channel: Softmax, rho_0: float, overlaps: Overlaps, sigma: float | None = None) -> Averages:
         gaussian = _gaussian(rho_0, overlaps, sigma)

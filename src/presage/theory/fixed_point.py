@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import log, sqrt
 
 import numpy as np
+from scipy.special import stdtrit
 
 from presage.model.channels import Softmax
 from presage.model.laws import Floats
@@ -43,9 +44,9 @@ def refine(evaluator: Evaluator, y: Floats, rule: Rule, linear: Linearization, *
         residual = state.residual
         if not np.isfinite(residual).all():
             raise NoConvergenceError(best)
-        if np.abs(residual).max() <= np.abs(best.residual).max():
+        if state.size <= best.size:
             best = state
-        if np.abs(residual).max() < max(tol, 0.05 * _spread(state.mapped)):
+        if state.size < max(tol, 0.05 * state.spread):
             return state
         step = resolvent @ residual
         step *= min(1.0, 0.5 / float(np.abs(step).max()))
@@ -58,14 +59,9 @@ def refine(evaluator: Evaluator, y: Floats, rule: Rule, linear: Linearization, *
         state = new
     # Jumping samples make the map rough on the scale of its own spread. A residual that stays above that is no root but
     # the ghost of one, however small: there state evolution passes slowly and goes on.
-    if np.abs(best.residual).max() < max(SETTLED, 2.0 * _spread(best.mapped)):
+    if best.size < max(SETTLED, 2.0 * best.spread):
         return best
     raise NoConvergenceError(best)
-
-
-def _spread(mapped: Floats) -> float:
-    """Largest standard error of the mean over the estimates."""
-    return float((mapped.std(axis=0, ddof=1) / sqrt(len(mapped))).max()) if len(mapped) > 1 else 0.0
 
 
 def rules(channel: Softmax, jumps: float, most_nodes: int, seed: int) -> Iterator[Rule]:
@@ -90,7 +86,6 @@ def companions(rule: Rule) -> list[Rule]:
 
 SETTLED = 1e-4  # residual of a fine rule that is still an answer; what is left of it goes into the error bars
 ROUNDING = 2e-8  # relative: nodes of negligible weight that product rules leave out, and rounding
-STUDENT_95 = 2.131  # 95 % of Student's t with 15 degrees of freedom, for 16 independent scrambles
 
 
 def error_bars(evaluator: Evaluator, state: State, rule: Rule, linear: Linearization) -> tuple[Floats, Floats]:
@@ -111,7 +106,7 @@ def error_bars(evaluator: Evaluator, state: State, rule: Rule, linear: Lineariza
     off = state.mapped - state.mapped.mean(axis=0)
     moves = (state.observables - mean) + off @ (linear.gradient @ linear.resolvent).T
     standard = np.std(moves, axis=0, ddof=1) / sqrt(len(moves))
-    return standard, STUDENT_95 * standard + leftover + ROUNDING * np.abs(mean)
+    return standard, float(stdtrit(len(moves) - 1, 0.975)) * standard + leftover + ROUNDING * np.abs(mean)
 
 
 def solve_fixed_point(
@@ -144,12 +139,13 @@ def solve_fixed_point(
     watched = [OBSERVABLES.index(name) for name in ("test_error", "train_loss", "rank")]
     ladder = rules(evaluator.channel, coarse.averages.jumps, most_nodes, seed) if rule is None else iter([rule])
     state = None
-    for used in ladder:
+    for finer in ladder:
         try:
-            state = refine(evaluator, y, used, linear, tol=tol)
+            state = refine(evaluator, y, finer, linear, tol=tol)
         except NoConvergenceError as failure:  # too rough for this rule; a finer one may do
             last = failure
             continue
+        used = finer
         standard, bars = error_bars(evaluator, state, used, linear)
         y = state.y
         value = np.abs(state.observables.mean(axis=0)) + 1e-300
@@ -158,7 +154,7 @@ def solve_fixed_point(
             break
     if state is None:
         raise last
-    residual = float(np.abs(state.residual).max())
+    residual = state.size
     named = dict(zip(OBSERVABLES, (float(bar) for bar in bars), strict=True))
     return FixedPoint(state, named, relative, residual, used, evaluator.evaluations, route)
 

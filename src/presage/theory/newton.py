@@ -50,6 +50,36 @@ class State(NamedTuple):
     def residual(self) -> Floats:
         return self.target - self.y
 
+    @property
+    def size(self) -> float:
+        """Largest residual; that of the scale ``m_hat/Sigma_hat`` counts relative to the estimation error.
+
+        Near perfect recovery the error is the square of the distance of the scale from one, and a residual that looks
+        small beside one can be large beside that distance.
+        """
+        return _largest(self.residual, self.side.estimation_error)
+
+    @property
+    def spread(self) -> float:
+        """Largest standard error of the mean over the estimates, measured like `size`; zero for a single one."""
+        if len(self.mapped) < 2:
+            return 0.0
+        error = self.side.estimation_error
+        columns = np.column_stack([self.mapped, self.mapped[:, 0] - self.mapped[:, 2]])
+        m, q, Sigma, scale = columns.std(axis=0, ddof=1) / sqrt(len(columns))
+        return max(float(m), float(q), float(Sigma), float(scale) * _weight_of_scale(error))
+
+
+def _weight_of_scale(estimation_error: float) -> float:
+    return 0.1 / sqrt(max(estimation_error, 1e-30))
+
+
+def _largest(residual: Floats, estimation_error: float) -> float:
+    if not np.isfinite(residual).all():
+        return float("inf")
+    scale = abs(float(residual[0] - residual[2])) * _weight_of_scale(estimation_error)
+    return max(float(np.abs(residual).max()), scale)
+
 
 class Linearization(NamedTuple):
     """Around a state: ``dF/dy``, its resolvent ``(1 - dF/dy)^-1`` and the derivative of the observables in y."""
@@ -145,7 +175,7 @@ def newton(
     state = evaluator(y, rule)
     if not np.isfinite(state.target).all():
         raise NoConvergenceError(None)
-    size = float(np.abs(state.residual).max())
+    size = state.size
     best, best_size = state, size
     for _ in range(most):
         if size < best_size:
@@ -158,7 +188,7 @@ def newton(
         # Newton if it makes progress; otherwise one damped step of message passing, which always means something.
         for trial_step in (step, 0.3 * step, 0.5 * state.residual):
             trial = evaluator(state.y + trial_step, rule)
-            trial_size = float(np.abs(trial.residual).max())
+            trial_size = trial.size
             if trial_size < 0.9 * size:
                 break
         if not np.isfinite(trial_size):

@@ -46,7 +46,7 @@ class Solution:
     evaluations: int  # evaluations of the equations
     residual: float  # what is left of the equations, relative
     square_slope: float = field(repr=False)  # E |df/dz|_F^2, the sample side of the replicon
-    bars: dict[str, float] = field(repr=False)
+    bars: dict[str, float] = field(repr=False, hash=False)
     notes: tuple[str, ...] = field(default=(), repr=False)
 
     @property
@@ -70,9 +70,13 @@ class Solution:
         return self.conjugates.m_hat * self.overlaps.Sigma
 
     @cached_property
+    def _free(self) -> FreeConvolution:
+        return FreeConvolution(self.problem.target, self.delta)
+
+    @cached_property
     def spectrum(self) -> LearnedSpectrum:
         """Law of the eigenvalues of ``S_fit``."""
-        return LearnedSpectrum(FreeConvolution(self.problem.target, self.delta), self.scale, self.cutoff)
+        return LearnedSpectrum(self._free, self.scale, self.cutoff)
 
     @cached_property
     def singular_values(self) -> SingularValues:
@@ -82,7 +86,7 @@ class Solution:
                 "`singular_values` is the law of a factor W, and this model trains S itself. "
                 "Use `spectrum`, the law of the eigenvalues of S."
             )
-        return SingularValues(FreeConvolution(self.problem.target, self.delta), self.scale, self.cutoff)
+        return SingularValues(self._free, self.scale, self.cutoff)
 
     @cached_property
     def _bands(self) -> list[tuple[Bulk, bool]]:

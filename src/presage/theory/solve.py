@@ -10,7 +10,7 @@ import numpy as np
 
 from presage import _check
 from presage.model.channels import Linear, Softmax
-from presage.model.penalties import NuclearPSD
+from presage.model.penalties import Frobenius, NuclearPSD
 from presage.model.problem import Problem
 from presage.theory import fixed_point, quadratic, ridge
 from presage.theory.errors import SolveError
@@ -97,7 +97,8 @@ class StateEvolution(Solver):
     """For channels that need averages: Newton on the fixed point, with rules as fine as the accuracy asks for.
 
     `accuracy` is the relative standard error of test error and loss (None: 1e-4 for two tokens, 1e-3 for three,
-    3e-3 beyond); `most_nodes` bounds the work, and where it is not enough the error bars say so.
+    3e-3 beyond); `most_nodes` bounds the points of an average (a quarter of it beyond two tokens, whose points cost
+    more), and where it is not enough the error bars say so.
     """
 
     accuracy: float | None = None
@@ -111,8 +112,17 @@ class StateEvolution(Solver):
             reason = "it is a relative standard error"
             _check.real("accuracy", self.accuracy, above=0.0, at_most=1.0, reason=reason, remedy=remedy)
         reason = "it bounds the number of points of an average"
-        _check.integer("most_nodes", self.most_nodes, at_least=2**17, reason=reason, remedy=remedy)
-        _check.integer("seed", self.seed, at_least=0, reason="it seeds the scrambled points", remedy=remedy)
+        nodes = _check.integer("most_nodes", self.most_nodes, at_least=2**17, reason=reason, remedy=remedy)
+        reason = "it seeds the scrambled points"
+        seed = _check.integer("seed", self.seed, at_least=0, reason=reason, remedy=remedy)
+        if self.rule is not None:
+            reason = "it says how averages over a sample are taken"
+            _check.instance("rule", self.rule, Rule, reason=reason, remedy=remedy)
+            if isinstance(self.rule, Sobol) and self.rule.replicates < 2:
+                reason = "the spread of independent estimates is the error bar"
+                raise _check.complaint("rule", "have at least two replicates", reason, self.rule, remedy)
+        object.__setattr__(self, "most_nodes", nodes)
+        object.__setattr__(self, "seed", seed)
 
     def solve(self, problem: Problem, *, init: Solution | None, tol: float) -> Solution:
         channel = problem.channel
@@ -196,8 +206,9 @@ def solve(
 ) -> Solution:
     """Predict what the minimum of the loss of `problem` looks like in the high-dimensional limit.
 
-    `solver` is chosen by the channel when left out; `init` is a solution nearby to start from; `tol` is the
-    residual of the equations; with ``throw=False`` a failed solve returns its partial solution instead of raising.
+    `solver` is chosen by the channel when left out; `init` is a solution nearby to start from; `tol` is the residual of
+    the equations that is aimed at (what is left of it is in `residual` and in the error bars); with ``throw=False`` a
+    failed solve returns its partial solution instead of raising.
     """
     _check.instance(
         "problem",
@@ -222,6 +233,11 @@ def solve(
             reason="it is a solution nearby from which to start",
             remedy="Pass the result of solve at a neighbouring point, or leave it out.",
         )
+    for part, kinds in ((problem.channel, (Linear, Softmax)), (problem.penalty, (NuclearPSD, Frobenius))):
+        name = "channel" if part is problem.channel else "penalty"
+        reason = "no equations are known for others yet"
+        remedy = f"Use {' or '.join(kind.__name__ for kind in kinds)}."
+        _check.instance(name, part, kinds, reason=reason, remedy=remedy)
     if solver is None:
         solver = ExplicitMap() if isinstance(problem.channel, Linear) else StateEvolution()
     _check.instance(

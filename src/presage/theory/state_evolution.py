@@ -11,7 +11,7 @@ import numpy as np
 from presage.model.laws import Floats, SpectralLaw
 from presage.model.penalties import Frobenius, NuclearPSD, Penalty
 from presage.model.problem import Problem
-from presage.spectra.functionals import Functionals, functionals
+from presage.spectra.functionals import functionals
 from presage.theory.expectations import Averages
 from presage.theory.order_parameters import Conjugates, Overlaps
 
@@ -25,7 +25,6 @@ class WeightSide(NamedTuple):
     rank: float
     estimation_error: float  # |S - S_0|_F^2/d = Q_0 - 2m + q
     deficit: float  # Q_0 - m
-    functionals: Functionals | None  # integrals of mu_delta, where the penalty needed them
 
 
 def delta(conjugates: Conjugates) -> float:
@@ -53,7 +52,6 @@ def nuclear_psd(penalty: NuclearPSD, target: SpectralLaw, kappa: float, conjugat
     ``q = (m_hat/Sigma_hat)^2 J``, ``m = (m_hat/Sigma_hat)[int_c x(x-c) mu - 2 delta^2 I]``, ``Sigma Sigma_hat = 2 I``.
 
     Equation: [BETKZ25] (55), first three lines.
-    Departs: the derivative of J in its second argument carries a factor 1, not lambda~, in the rescaled (57).
     Checked: tests/test_state_evolution.py::test_overlaps_are_those_of_a_sampled_matrix
     """
     m_hat, _, Sigma_hat = conjugates
@@ -67,7 +65,7 @@ def nuclear_psd(penalty: NuclearPSD, target: SpectralLaw, kappa: float, conjugat
     deficit = f.deficit + (1.0 - scale) * A
     overlaps = Overlaps(m=scale * A, q=scale**2 * f.J, Sigma=2.0 * f.I / Sigma_hat)
     psi, penalty_paid = -0.5 * m_hat * scale * f.J, lambda_tilde * scale * f.first
-    return WeightSide(overlaps, psi, penalty_paid, f.rank, estimation_error, deficit, f)
+    return WeightSide(overlaps, psi, penalty_paid, f.rank, estimation_error, deficit)
 
 
 @weight_side.register
@@ -88,7 +86,7 @@ def frobenius(penalty: Frobenius, target: SpectralLaw, kappa: float, conjugates:
     gain = m_hat * Sigma
     estimation_error = Q_0 * (1.0 - gain) ** 2 + q_hat * Sigma**2
     psi, penalty_paid = -0.5 * power * Sigma, penalty.ridge * overlaps.q
-    return WeightSide(overlaps, psi, penalty_paid, 1.0, estimation_error, Q_0 * (1.0 - gain), None)
+    return WeightSide(overlaps, psi, penalty_paid, 1.0, estimation_error, Q_0 * (1.0 - gain))
 
 
 def own_deviation(problem: Problem, side: WeightSide) -> float:
