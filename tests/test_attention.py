@@ -274,7 +274,7 @@ def test_negative_eigenvalues_of_the_target_are_pointed_out():
 
 @pytest.mark.parametrize("alpha", [1.0, 5.0])
 def test_clean_labels_leave_an_error_proportional_to_the_squared_penalty(alpha):
-    """Far below the resolution of the residuals in the scale, where it must be found relative to its distance from one."""
+    """The scale is within 1e-8 of one there, and has to be found relative to that distance."""
     scaled = [
         ps.solve(ps.attention(ps.MarchenkoPastur(0.5), alpha=alpha, weight_decay=decay)).estimation_error / decay**2
         for decay in (1e-5, 1e-7)
@@ -295,7 +295,7 @@ def test_an_error_survives_the_way_back_from_a_worker():
     [
         (lambda: ps.StateEvolution(rule=GaussHermite(25)), "even"),
         (lambda: ps.StateEvolution(rule=Sobol(1024, 1)), "two replicates"),
-        (lambda: ps.StateEvolution(rule="fine"), "Rule"),
+        (lambda: ps.StateEvolution(rule="fine"), "Rule"),  # type: ignore[arg-type]
     ],
 )
 def test_a_rule_that_cannot_give_error_bars_is_refused(solver, said):
