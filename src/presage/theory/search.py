@@ -52,12 +52,16 @@ def coarse_rule(channel: Softmax) -> Rule:
 
 def zero_state(evaluator: Evaluator) -> State | None:
     """The solution ``S = 0`` if the penalty is strong enough to hold it, else None."""
-    problem = evaluator.problem
     rule = coarse_rule(evaluator.channel)
-    averages = rule.averages(evaluator.channel, evaluator.rho_0, Overlaps(0.0, 0.0, 0.0))
-    y = np.log(sample_side(problem.alpha, averages, stein=False).mean(axis=0))
-    state = evaluator(y, rule)
+    state = evaluator(_at_zero(evaluator, rule), rule)
     return state if state.side.overlaps.q == 0.0 else None
+
+
+def _at_zero(evaluator: Evaluator, rule: Rule) -> Floats:
+    """Logarithms of the conjugates that the channel gives at ``S = 0``."""
+    averages = rule.averages(evaluator.channel, evaluator.rho_0, Overlaps(0.0, 0.0, 0.0))
+    y: Floats = np.log(sample_side(evaluator.problem.alpha, averages, stein=False).mean(axis=0))
+    return y
 
 
 def search(evaluator: Evaluator, init: Floats | None) -> tuple[State, Linearization, str]:
@@ -143,8 +147,7 @@ def search_rules(channel: Softmax) -> list[tuple[Rule, float]]:
 
 def _iterate(evaluator: Evaluator, rule: Rule, steps: int) -> Floats:
     """Run state evolution from ``S = 0``, as message passing would: it ends near a stable root, if slowly."""
-    averages = rule.averages(evaluator.channel, evaluator.rho_0, Overlaps(0.0, 0.0, 0.0))
-    y: Floats = np.log(sample_side(evaluator.problem.alpha, averages, stein=False).mean(axis=0))
+    y = _at_zero(evaluator, rule)
     for _ in range(steps):
         residual = evaluator(y, rule).residual
         if not np.isfinite(residual).all():
