@@ -128,6 +128,11 @@ class Softmax(Channel):
         return self.beta if self.beta_0 is None else self.beta_0
 
     @property
+    def beta_ratio(self) -> float:
+        """``beta_0/beta``: the loss is zero at ``(beta_0/beta) z_0``."""
+        return self.target_beta / self.beta
+
+    @property
     def n_active(self) -> int:
         """Softmax does not see a common shift of all entries of R: one direction less."""
         return self.n_in - 1
@@ -145,7 +150,7 @@ class Softmax(Channel):
 
         label, centre = np.broadcast_arrays(np.asarray(z_0, dtype=np.float64), np.asarray(z, dtype=np.float64))
         shape = centre.shape
-        anchor = np.ascontiguousarray(label.reshape(-1, self.n_in)) * (self.target_beta / self.beta)
+        anchor = np.ascontiguousarray(label.reshape(-1, self.n_in)) * self.beta_ratio
         flat = np.ascontiguousarray(centre.reshape(-1, self.n_in))
         f, report = np.empty_like(flat), np.empty((len(flat), REPORTED))
         if self.n_tokens == 2:

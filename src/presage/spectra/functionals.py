@@ -12,7 +12,7 @@ from presage import _check
 from presage.model.laws import Floats, SpectralLaw
 from presage.spectra.biane import EPS, Curve
 from presage.spectra.free import FreeConvolution
-from presage.spectra.quadrature import Panels, panels
+from presage.spectra.quadrature import Panels, panels, parts_in_bands, sums_over_bands
 
 TAIL_ALLOWED = 1e-6  # of the Legendre coefficients: integrals to about its square
 CANCELLED = 1e-3  # below this fraction the second moment left of the cutoff is integrated, not got by difference
@@ -117,16 +117,13 @@ def _forces_on_single_atoms(law: SpectralLaw, bands: Floats, u_from: float, p: P
     positions, masses = law.atoms
     if positions.size == 0 or len(bands) == 1:
         return np.empty(0), np.empty(0)
-    support = law.support
-    count = np.searchsorted(support[:, 1], bands[:, 1], side="right") - np.searchsorted(support[:, 0], bands[:, 0])
     atom = np.minimum(np.searchsorted(positions, bands[:, 0]), positions.size - 1)
     width = bands[:, 1] - bands[:, 0]
-    chosen = (count == 1) & (positions[atom] < bands[:, 1]) & (bands[:, 0] >= u_from)
+    chosen = (parts_in_bands(law, bands) == 1) & (positions[atom] < bands[:, 1]) & (bands[:, 0] >= u_from)
     chosen &= np.abs(positions[atom]) * EPS > 1e-14 * width
     if not chosen.any():
         return np.empty(0), np.empty(0)
-    index = np.clip(np.searchsorted(bands[:, 0], p.u[:, 0], side="right") - 1, 0, None)
-    found = np.bincount(index, weights=(p.mass * p.h).sum(axis=1), minlength=len(bands))
+    found = sums_over_bands(p, bands, p.mass * p.h)
     position, mass = positions[atom[chosen]], masses[atom[chosen]]
     # At its own position an atom adds nothing to the real part.
     force = mass * law.stieltjes(position + 1e-100j).real

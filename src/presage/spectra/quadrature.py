@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from presage.model.laws import Floats, SpectralLaw
 from presage.spectra.biane import EPS, Curve, curve, height
@@ -148,10 +149,26 @@ def _mass_of_narrow_bands(law: SpectralLaw, p: Panels, bands: Floats, u_from: fl
     if not narrow.any():
         return p
     exact = law.cdf(bands[:, 1]) - law.cdf(bands[:, 0])
-    index = np.clip(np.searchsorted(bands[:, 0], p.u[:, 0], side="right") - 1, 0, None)
-    found = np.bincount(index, weights=p.mass.sum(axis=1), minlength=len(bands))
+    found = sums_over_bands(p, bands, p.mass)
     factor = np.where(narrow, exact / np.where(found > 0, found, 1.0), 1.0)
-    return p._replace(mass=p.mass * factor[index][:, None])
+    return p._replace(mass=p.mass * factor[_band_of_panels(p, bands)][:, None])
+
+
+def _band_of_panels(p: Panels, bands: Floats) -> NDArray[np.int64]:
+    return np.clip(np.searchsorted(bands[:, 0], p.u[:, 0], side="right") - 1, 0, None)
+
+
+def sums_over_bands(p: Panels, bands: Floats, value: Floats) -> Floats:
+    """Sum `value`, given at the nodes, over each band."""
+    sums = np.bincount(_band_of_panels(p, bands), weights=value.sum(axis=1), minlength=len(bands))
+    return np.asarray(sums, dtype=np.float64)
+
+
+def parts_in_bands(law: SpectralLaw, bands: Floats) -> NDArray[np.int64]:
+    """How many intervals and atoms of the support of ``mu_0`` each band holds."""
+    support = law.support
+    first = np.searchsorted(support[:, 0], bands[:, 0])
+    return np.searchsorted(support[:, 1], bands[:, 1], side="right") - first
 
 
 def _pieces(law: SpectralLaw, t: float, bands: Floats, u_from: float, u_to: float) -> Floats:
@@ -169,9 +186,7 @@ def _pieces(law: SpectralLaw, t: float, bands: Floats, u_from: float, u_to: floa
         ends = np.concatenate([visible, [True]]) | np.concatenate([[True], visible])
         # An atom alone in its band makes one smooth arch, with nothing to cut.
         band = np.searchsorted(bands[:, 0], positions, side="right") - 1
-        left = np.searchsorted(support[:, 0], bands[:, 0])
-        right = np.searchsorted(support[:, 1], bands[:, 1], side="right")
-        alone = (right - left == 1)[np.clip(band, 0, None)]
+        alone = (parts_in_bands(law, bands) == 1)[np.clip(band, 0, None)]
         cuts.append(positions[ends & ~alone])
     points = np.concatenate([*cuts, bands.ravel()])
     ends = [u for u in (u_from, u_to) if np.isfinite(u)]

@@ -107,7 +107,7 @@ class GaussHermite(Rule):
             )
         plane, lightest = _plane(self.nodes, self.angle, self.dropped)
         gaussian = _gaussian(rho_0, overlaps, sigma)
-        ratio = channel.target_beta / channel.beta
+        ratio = channel.beta_ratio
         total: Floats = _pair_sums(plane, lightest, *gaussian, overlaps.Sigma, channel.beta, ratio)
         total = total[:-1] / total[-1]
         report, square, f_a, f_b = total[:REPORTED], total[[-3]], total[[-2]], total[[-1]]
@@ -188,7 +188,7 @@ class Sobol(Rule):
         stein_z, stein_z_0 = _stein(gaussian, f_a, f_b)
         return Averages(
             slope_z=report[:, TRACE_Z],
-            slope_z_0=report[:, TRACE_ANCHOR] * (channel.target_beta / channel.beta),
+            slope_z_0=report[:, TRACE_ANCHOR] * channel.beta_ratio,
             stein_z=stein_z,
             stein_z_0=stein_z_0,
             square=square,
@@ -221,7 +221,7 @@ def _sobol_sums(
     channel: Softmax, gaussian: _Gaussian, Sigma: float, points: Floats
 ) -> tuple[Floats, float, float, float]:
     """Mean report, ``|f|^2``, ``f.a`` and ``f.b`` over one set of points."""
-    ratio = channel.target_beta / channel.beta
+    ratio = channel.beta_ratio
     if channel.n_tokens == 2:
         total = _pair_points(points, *gaussian, Sigma, channel.beta, ratio) / len(points)
         return total[:REPORTED], total[-3], total[-2], total[-1]

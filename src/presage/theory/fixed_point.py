@@ -21,6 +21,9 @@ from presage.theory.newton import OBSERVABLES, Evaluator, Linearization, NoConve
 from presage.theory.order_parameters import Conjugates
 from presage.theory.search import coarse_rule, search, zero_state
 
+SETTLED = 1e-4  # residual of a fine rule that is still an answer; what is left of it goes into the error bars
+ROUNDING = 2e-8  # relative: nodes of negligible weight that product rules leave out, and rounding
+
 
 @dataclass
 class FixedPoint:
@@ -82,10 +85,6 @@ def companions(rule: Rule) -> list[Rule]:
     if isinstance(rule, GaussHermite):
         return [GaussHermite(rule.nodes - 6), GaussHermite(rule.nodes - 2, -0.6)]
     return []
-
-
-SETTLED = 1e-4  # residual of a fine rule that is still an answer; what is left of it goes into the error bars
-ROUNDING = 2e-8  # relative: nodes of negligible weight that product rules leave out, and rounding
 
 
 def error_bars(evaluator: Evaluator, state: State, rule: Rule, linear: Linearization) -> tuple[Floats, Floats]:

@@ -57,7 +57,11 @@ class State(NamedTuple):
         Near perfect recovery the error is the square of the distance of the scale from one, and a residual that looks
         small beside one can be large beside that distance.
         """
-        return _largest(self.residual, self.side.estimation_error)
+        residual = self.residual
+        if not np.isfinite(residual).all():
+            return float("inf")
+        scale = abs(float(residual[0] - residual[2])) * _weight_of_scale(self.side.estimation_error)
+        return max(float(np.abs(residual).max()), scale)
 
     @property
     def spread(self) -> float:
@@ -72,13 +76,6 @@ class State(NamedTuple):
 
 def _weight_of_scale(estimation_error: float) -> float:
     return 0.1 / sqrt(max(estimation_error, 1e-30))
-
-
-def _largest(residual: Floats, estimation_error: float) -> float:
-    if not np.isfinite(residual).all():
-        return float("inf")
-    scale = abs(float(residual[0] - residual[2])) * _weight_of_scale(estimation_error)
-    return max(float(np.abs(residual).max()), scale)
 
 
 class Linearization(NamedTuple):

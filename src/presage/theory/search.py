@@ -29,7 +29,7 @@ def linear_guess(problem: Problem) -> Floats:
     """
     channel = problem.channel
     assert isinstance(channel, Softmax)
-    ratio = channel.target_beta / channel.beta
+    ratio = channel.beta_ratio
     rho = problem.rho_0 * ratio**2
     matched = Softmax(channel.n_tokens, channel.beta, channel.beta)
     averages = coarse_rule(channel).averages(matched, rho, Overlaps(rho, rho, 0.0))
@@ -65,7 +65,7 @@ def _at_zero(evaluator: Evaluator, rule: Rule) -> Floats:
 
 
 def search(evaluator: Evaluator, init: Floats | None) -> tuple[State, Linearization, str]:
-    """Find the root with a cheap rule: from `init`, from the linear guess, by continuation in the penalty."""
+    """Find the root with a cheap rule: from `init`, the linear guess, message passing, a stronger penalty."""
     last: State | None = None
     guess = linear_guess(evaluator.problem)
     for rule, tol in search_rules(evaluator.channel):
@@ -122,10 +122,7 @@ def _run_away(
     start, y = state.y, state.y + 0.1 * direction
     for _ in range(12):
         for _ in range(8):
-            moved = evaluator(y, rule).residual
-            if not np.isfinite(moved).all():
-                raise NoConvergenceError(state)
-            y = y + moved * min(1.0, 1.0 / float(np.abs(moved).max()))
+            y = _pass(evaluator, y, rule, 1.0)
         with contextlib.suppress(NoConvergenceError):
             other, linear = newton(evaluator, y, rule, tol=tol, most=8)
             stable = np.real(np.linalg.eigvals(linear.jacobian)).max() < 1.0 + NUDGE
@@ -149,11 +146,16 @@ def _iterate(evaluator: Evaluator, rule: Rule, steps: int) -> Floats:
     """Run state evolution from ``S = 0``, as message passing would: it ends near a stable root, if slowly."""
     y = _at_zero(evaluator, rule)
     for _ in range(steps):
-        residual = evaluator(y, rule).residual
-        if not np.isfinite(residual).all():
-            raise NoConvergenceError(None)
-        y = y + 0.8 * residual * min(1.0, 1.0 / float(np.abs(residual).max()))
+        y = _pass(evaluator, y, rule, 0.8)
     return y
+
+
+def _pass(evaluator: Evaluator, y: Floats, rule: Rule, damping: float) -> Floats:
+    """One step of message passing, of at most one e-fold before damping."""
+    residual = evaluator(y, rule).residual
+    if not np.isfinite(residual).all():
+        raise NoConvergenceError(None)
+    return y + damping * residual * min(1.0, 1.0 / float(np.abs(residual).max()))
 
 
 def _continue(evaluator: Evaluator, factor: float, rule: Rule, tol: float) -> Floats:
