@@ -1,5 +1,13 @@
 """presage: predict what a neural layer will learn before anyone trains it."""
 
+from presage.compare import Comparison, compare
+from presage.experiment.amp import AMP
+from presage.experiment.convex import ProximalGradient
+from presage.experiment.ensemble import Ensemble
+from presage.experiment.fit import Trainer, TrainError
+from presage.experiment.gradient import LBFGS, Adam
+from presage.experiment.simulate import TrainInterrupted, simulate
+from presage.experiment.tokens import Embeddings, Gaussian, Rademacher, Tokens
 from presage.model.channels import Channel, Linear, Softmax
 from presage.model.discrete_laws import Empirical, PointMasses, PowerLaw
 from presage.model.laws import MarchenkoPastur, Semicircle, SpectralLaw
@@ -21,13 +29,20 @@ from presage.theory.solve import ExplicitMap, Solver, StateEvolution, solve
 __version__ = "0.1.0"
 
 __all__ = [
+    "AMP",
+    "LBFGS",
+    "Adam",
     "Bulk",
     "Channel",
+    "Comparison",
     "Conjugates",
+    "Embeddings",
     "Empirical",
+    "Ensemble",
     "ExplicitMap",
     "FreeConvolution",
     "Frobenius",
+    "Gaussian",
     "Linear",
     "MarchenkoPastur",
     "NuclearPSD",
@@ -36,6 +51,8 @@ __all__ = [
     "PointMasses",
     "PowerLaw",
     "Problem",
+    "ProximalGradient",
+    "Rademacher",
     "Semicircle",
     "Softmax",
     "Solution",
@@ -43,10 +60,16 @@ __all__ = [
     "Solver",
     "SpectralLaw",
     "StateEvolution",
+    "Tokens",
+    "TrainError",
+    "TrainInterrupted",
+    "Trainer",
     "attention",
+    "compare",
     "functionals",
     "linear_attention",
     "quadratic_network",
+    "simulate",
     "solve",
     "unfactorized_attention",
 ]

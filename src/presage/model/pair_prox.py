@@ -233,7 +233,7 @@ def pair_prox(anchor_1, anchor_2, z1, z2, Sigma, beta, report, scan):  # type: i
     return -(k1 - k2), -ROOT_2 * (k1 + k2)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def pairs_prox(anchor, z, Sigma, beta, f, report):  # type: ignore[no-untyped-def]
     """Proximal map of two tokens for each row of the three components; write ``f`` and the report of each row."""
     scan = scan_space()

@@ -211,7 +211,7 @@ def _mixtures(T, n):  # type: ignore[no-untyped-def]
     return mixtures
 
 
-@njit(cache=True, error_model="numpy", fastmath=FUSED)
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FUSED)
 def tokens_prox(anchor, z, Sigma, beta, T, f, report):  # type: ignore[no-untyped-def]
     """Proximal map of T tokens for each row of `anchor` and `z`; write ``f`` and the report of each row.
 

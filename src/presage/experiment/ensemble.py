@@ -1,0 +1,79 @@
+"""What trained networks show: the observables of `Solution`, one entry a seed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from presage.experiment.fit import Trainer
+from presage.model.laws import Floats
+from presage.model.penalties import NuclearPSD
+from presage.model.problem import Problem
+
+OBSERVABLES = ("test_error", "train_loss", "train_error", "estimation_error", "rank")
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """Networks of one problem and one dimension, trained on independent data. A failed seed has NaN and a reason."""
+
+    problem: Problem
+    d: int
+    seeds: tuple[int, ...]
+    trainer: Trainer
+    task: str
+    test_error: Floats  # loss a fresh, noisy sample
+    train_loss: Floats  # the whole loss reached, penalty included, over d^2
+    train_error: Floats  # loss a sample
+    estimation_error: Floats  # |S_fit - S_0|_F^2/d
+    rank: Floats  # fraction of non-zero eigenvalues of S_fit
+    m: Floats  # Tr(S_fit S_0)/d
+    q: Floats  # |S_fit|_F^2/d
+    eigenvalues: Floats = field(repr=False)  # of S_fit, increasing, one row a seed
+    residual: Floats = field(repr=False)  # of the subgradient, relative: 0 at a minimum
+    gap: Floats = field(repr=False)  # relative duality gap; inf where the loss is not convex
+    converged: NDArray[np.bool_] = field(repr=False)  # whether the trainer's stopping rule was met
+    evaluations: NDArray[np.int64] = field(repr=False)  # passes over the data
+    seconds: Floats = field(repr=False)
+    failures: dict[int, str]  # reason of each seed that has no result
+    notes: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def singular_values(self) -> Floats:
+        """Singular values of ``W_fit/(m d)^(1/4)``, increasing, one row a seed."""
+        if not isinstance(self.problem.penalty, NuclearPSD):
+            raise AttributeError(
+                "`singular_values` are those of a factor W, and this model trains S itself. "
+                "Use `eigenvalues`, those of S."
+            )
+        return np.sqrt(np.maximum(self.eigenvalues, 0.0))
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """Plain sentences: seeds that failed, and trainers that stopped before their rule was met."""
+        failed = [f"seed {seed} failed: {reason}" for seed, reason in self.failures.items()]
+        return (*failed, *self.notes)
+
+    def mean(self, name: str) -> float:
+        """Mean of an observable over the seeds that have one."""
+        return float(np.mean(self.values(name)))
+
+    def standard_error(self, name: str) -> float:
+        """Standard error of that mean; NaN with fewer than two seeds."""
+        values = self.values(name)
+        return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
+
+    def values(self, name: str) -> Floats:
+        """An observable of the seeds that have a result."""
+        values: Any = getattr(self, name)
+        return np.asarray(values[[seed not in self.failures for seed in self.seeds]])
+
+    def __str__(self) -> str:
+        done = len(self.seeds) - len(self.failures)
+        lines = [f"{done} networks of d = {self.d}, trained by {self.trainer}, task {self.task}"]
+        lines += [f"{name:<17} {self.mean(name):.6g} +- {self.standard_error(name):.1e}" for name in OBSERVABLES]
+        return "\n".join([*lines, *(f"caveat: {line}" for line in self.caveats)])

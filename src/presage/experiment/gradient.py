@@ -1,0 +1,181 @@
+"""Gradient training: L-BFGS and Adam on the factor W, or on S where S itself is trained."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from time import perf_counter
+from typing import Any, NamedTuple, final
+
+import numpy as np
+import scipy.optimize
+
+from presage import _check
+from presage.experiment.fit import Fit, Trainer, certify, check_options, finite
+from presage.experiment.objective import Evaluation, Objective
+from presage.model.laws import Floats
+from presage.model.penalties import Frobenius, NuclearPSD
+
+
+def start(objective: Objective, rng: np.random.Generator) -> Floats:
+    """Random start: a W of independent standard Gaussian entries, or an S of zero where S itself is trained."""
+    if objective.factorized:
+        return rng.standard_normal((objective.d, objective.width))
+    return np.zeros((objective.d, objective.d))
+
+
+def whole(objective: Objective, A: Floats) -> tuple[Evaluation, float]:
+    """Whole loss and gradient at the trained matrix (W, or S), and the size of the penalty's part of the gradient.
+
+    At a minimum the gradient of the data cancels that of the penalty, so its size is the scale to measure by.
+    """
+    penalty = objective.penalty
+    if isinstance(penalty, NuclearPSD):
+        return objective.at_W(A), 2.0 * penalty.weight_decay * float(np.linalg.norm(A))
+    if isinstance(penalty, Frobenius):
+        data = objective.at_S(A)
+        pull = 2.0 * objective.d * penalty.ridge * A
+        evaluation = Evaluation(data.value + 0.5 * float(np.sum(A * pull)), data.gradient + pull)
+        return evaluation, float(np.linalg.norm(pull))
+    raise TypeError(f"no gradient training is known for the penalty {penalty!r}; use NuclearPSD or Frobenius")
+
+
+class _Watch:
+    """Evaluates the loss, remembers the way, and says when the gradient is small enough."""
+
+    def __init__(self, objective: Objective, name: str, tol: float) -> None:
+        self.objective, self.name, self.tol = objective, name, tol
+        self.evaluations, self.began = 0, perf_counter()
+        self.history: list[tuple[float, float]] = []
+        self.relative = np.inf
+        self.smallest = np.inf
+
+    def evaluate(self, A: Floats) -> Evaluation:
+        evaluation, scale = whole(self.objective, A)
+        self.evaluations += 1
+        finite(evaluation.value, self.name, self.evaluations)
+        self.relative = float(np.linalg.norm(evaluation.gradient)) / scale if scale > 0 else np.inf
+        return evaluation
+
+    def record(self, value: float) -> bool:
+        self.history.append((perf_counter() - self.began, value))
+        return self.relative <= self.tol
+
+    def fit(self, A: Floats, limit: str) -> Fit:
+        objective = self.objective
+        S = objective.S_of(A) if objective.factorized else A
+        data = objective.at_S(S)
+        converged = self.relative <= self.tol
+        caveats = (
+            ()
+            if converged
+            else (
+                f"{self.name} stopped {limit} with a relative gradient of {self.relative:.1e}, "
+                f"above its tolerance {self.tol:g}.",
+            )
+        )
+        return Fit(
+            S,
+            data.value + objective.penalty_at(S),
+            data.value / objective.n,
+            certify(objective, S, data),
+            converged,
+            self.evaluations + 1,
+            perf_counter() - self.began,
+            np.array(self.history).reshape(-1, 2),
+            caveats,
+        )
+
+
+@final
+@dataclass(frozen=True)
+class LBFGS(Trainer):
+    """Limited-memory quasi-Newton, until the gradient is below `tol` of its two parts that cancel there."""
+
+    tol: float = 1e-5
+    steps: int = 20_000
+    memory: int = 20
+
+    def __post_init__(self) -> None:
+        check_options(self.tol, self.steps)
+
+    def fit(self, objective: Objective, rng: np.random.Generator) -> Fit:
+        return self.from_start(objective, start(objective, rng))
+
+    def from_start(self, objective: Objective, A: Floats) -> Fit:
+        """Minimise from a given start: W, or S where S itself is trained."""
+        watch, shape = _Watch(objective, "L-BFGS", self.tol), A.shape
+
+        def value_and_gradient(x: Floats) -> tuple[float, Floats]:
+            evaluation = watch.evaluate(x.reshape(shape))
+            return evaluation.value, evaluation.gradient.ravel()
+
+        def after_step(intermediate_result: scipy.optimize.OptimizeResult) -> None:
+            if watch.record(float(intermediate_result.fun)):
+                raise StopIteration
+
+        options = {"maxiter": self.steps, "maxfun": 2 * self.steps, "maxcor": self.memory, "ftol": 0.0, "gtol": 0.0}
+        minimize: Any = scipy.optimize.minimize  # its stubs know nothing of StopIteration in a callback
+        result = minimize(
+            value_and_gradient, A.ravel(), jac=True, method="L-BFGS-B", callback=after_step, options=options
+        )
+        best = result.x.reshape(shape)
+        watch.evaluate(best)
+        limit = f"after {result.nit} steps" if result.nit >= self.steps else "where no step lowers the loss any more"
+        return watch.fit(best, limit)
+
+
+class AdamState(NamedTuple):
+    """Moments of the gradient after `step` steps."""
+
+    first: Floats
+    second: Floats
+    step: int
+
+
+@final
+@dataclass(frozen=True)
+class Adam(Trainer):
+    """Full-batch Adam with the update rule of ``torch.optim.Adam``; weight decay is a part of the loss.
+
+    At a constant learning rate it ends slowly: its `tol` is looser than that of the other trainers, and a network
+    that it leaves has a higher rank than the minimum.
+    """
+
+    lr: float = 0.1
+    betas: tuple[float, float] = (0.9, 0.999)
+    eps: float = 1e-8
+    tol: float = 1e-3
+    steps: int = 20_000
+
+    def __post_init__(self) -> None:
+        check_options(self.tol, self.steps)
+        remedy = "Use for example Adam(lr=0.1)."
+        _check.real("lr", self.lr, above=0.0, reason="it is the length of a step", remedy=remedy)
+        _check.real("eps", self.eps, above=0.0, reason="it keeps a division finite", remedy=remedy)
+        for beta in self.betas:
+            good = 0.0 <= _check.real("betas", beta, reason="they weigh past gradients", remedy=remedy) < 1.0
+            if not good or len(self.betas) != 2:
+                raise _check.complaint("betas", "be two numbers in [0, 1)", "they weigh the past", self.betas, remedy)
+
+    def update(self, A: Floats, gradient: Floats, state: AdamState) -> tuple[Floats, AdamState]:
+        """One step of [KB15], in the arrangement of PyTorch."""
+        b1, b2 = self.betas
+        step = state.step + 1
+        first = b1 * state.first + (1.0 - b1) * gradient
+        second = b2 * state.second + (1.0 - b2) * gradient * gradient
+        denominator = np.sqrt(second) / sqrt(1.0 - b2**step) + self.eps
+        return A - self.lr / (1.0 - b1**step) * first / denominator, AdamState(first, second, step)
+
+    def fit(self, objective: Objective, rng: np.random.Generator) -> Fit:
+        watch = _Watch(objective, "Adam", self.tol)
+        A = start(objective, rng)
+        state = AdamState(np.zeros_like(A), np.zeros_like(A), 0)
+        for _ in range(self.steps):
+            evaluation = watch.evaluate(A)
+            if watch.record(evaluation.value):
+                break
+            A, state = self.update(A, evaluation.gradient, state)
+        else:
+            watch.evaluate(A)
+        return watch.fit(A, f"after {self.steps} steps")

@@ -1,0 +1,121 @@
+"""One network from one seed: draw target and data, train, measure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from presage.experiment.data import Centring, Storage, Task, sample, sample_target, stream, token_means
+from presage.experiment.fit import Certificate, Trainer, TrainError
+from presage.experiment.lanes import one_blas_thread
+from presage.experiment.objective import Objective
+from presage.experiment.tokens import Tokens
+from presage.model.laws import Floats
+from presage.model.problem import Problem
+
+
+@final
+@dataclass(frozen=True)
+class Setting:
+    """Everything about a run but its seed."""
+
+    problem: Problem
+    d: int
+    trainer: Trainer
+    task: Task
+    tokens: Tokens
+    centring: Centring
+    n_test: int
+    dtype: Any
+    storage: Storage
+
+    @property
+    def n(self) -> int:
+        """Number of training samples."""
+        return round(self.problem.alpha * self.d**2)
+
+    @property
+    def width(self) -> int:
+        """Number of columns of W."""
+        return max(1, round(self.problem.kappa * self.d))
+
+    @property
+    def token_bytes(self) -> int:
+        """Size of the training tokens."""
+        return int(self.n * self.problem.channel.n_tokens * self.d * np.dtype(self.dtype).itemsize)
+
+    @property
+    def memory(self) -> int:
+        """Bytes that one network needs: tokens, labels and messages of each sample, matrices of the trainer."""
+        T, n_in = self.problem.channel.n_tokens, self.problem.channel.n_in
+        samples = 8 * self.n * (3 * T * T + 5 * n_in)
+        matrices = 8 * (60 + T * T) * self.d * max(self.d, self.width)
+        return (self.token_bytes if self.storage == "memory" else 0) + samples + matrices
+
+
+class Outcome(NamedTuple):
+    """What one seed gave."""
+
+    seed: int
+    test_error: float
+    train_loss: float
+    train_error: float
+    estimation_error: float
+    rank: float
+    m: float
+    q: float
+    eigenvalues: Floats
+    certificate: Certificate
+    converged: bool
+    evaluations: int
+    seconds: float
+    caveats: tuple[str, ...]
+
+
+class Failure(NamedTuple):
+    """Why one seed gave nothing."""
+
+    seed: int
+    reason: str
+
+
+def run(setting: Setting, seed: int, threads: int) -> Outcome | Failure:
+    """Train and measure the network of one seed; a computation that fails is a result, with its reason."""
+    try:
+        with one_blas_thread():
+            return _run(setting, seed, threads)
+    except (TrainError, np.linalg.LinAlgError, MemoryError) as error:
+        return Failure(seed, str(error) or "the machine has not enough memory")
+
+
+def _run(setting: Setting, seed: int, threads: int) -> Outcome:
+    problem, channel, d = setting.problem, setting.problem.channel, setting.d
+    streams = np.random.SeedSequence([seed, d]).spawn(4)
+    for_target, for_data, for_trainer, for_test = (np.random.default_rng(stream) for stream in streams)
+    options = {"tokens": setting.tokens, "noise": problem.noise, "task": setting.task, "dtype": setting.dtype}
+    S_0 = sample_target(problem.target, d, for_target)
+    samples = sample(S_0, channel, setting.n, for_data, storage=setting.storage, threads=threads, **options)
+    means = token_means(samples) if setting.centring == "mean" else None
+    objective = Objective(samples, channel, problem.penalty, setting.width, means, threads)
+    fit = setting.trainer.fit(objective, for_trainer)
+    total = 0.0
+    for block in stream(S_0, channel, setting.n_test, for_test, threads=threads, **options):
+        total += objective.with_samples(block).loss_at(fit.S)
+    return Outcome(
+        seed=seed,
+        test_error=total / setting.n_test,
+        train_loss=fit.loss / d**2,
+        train_error=fit.train_error,
+        estimation_error=float(np.sum((fit.S - S_0) ** 2)) / d,
+        rank=fit.certificate.rank,
+        m=float(np.sum(fit.S * S_0)) / d,
+        q=float(np.sum(fit.S**2)) / d,
+        eigenvalues=np.asarray(np.linalg.eigvalsh(fit.S), dtype=np.float64),
+        certificate=fit.certificate,
+        converged=fit.converged,
+        evaluations=fit.evaluations,
+        seconds=fit.seconds,
+        caveats=fit.caveats,
+    )
