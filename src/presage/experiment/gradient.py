@@ -8,7 +8,6 @@ from time import perf_counter
 from typing import Any, NamedTuple, final
 
 import numpy as np
-import scipy.optimize
 
 from presage import _check
 from presage.experiment.fit import Fit, Trainer, certify, check_options, finite
@@ -104,21 +103,21 @@ class LBFGS(Trainer):
 
     def from_start(self, objective: Objective, A: Floats) -> Fit:
         """Minimise from a given start: W, or S where S itself is trained."""
+        from scipy.optimize import minimize  # a third of a second that `import presage` need not take
+
         watch, shape = _Watch(objective, "L-BFGS", self.tol), A.shape
 
         def value_and_gradient(x: Floats) -> tuple[float, Floats]:
             evaluation = watch.evaluate(x.reshape(shape))
             return evaluation.value, evaluation.gradient.ravel()
 
-        def after_step(intermediate_result: scipy.optimize.OptimizeResult) -> None:
+        def after_step(intermediate_result: Any) -> None:
             if watch.record(float(intermediate_result.fun)):
                 raise StopIteration
 
         options = {"maxiter": self.steps, "maxfun": 2 * self.steps, "maxcor": self.memory, "ftol": 0.0, "gtol": 0.0}
-        minimize: Any = scipy.optimize.minimize  # its stubs know nothing of StopIteration in a callback
-        result = minimize(
-            value_and_gradient, A.ravel(), jac=True, method="L-BFGS-B", callback=after_step, options=options
-        )
+        lbfgs: Any = minimize  # the stubs know nothing of StopIteration in a callback
+        result = lbfgs(value_and_gradient, A.ravel(), jac=True, method="L-BFGS-B", callback=after_step, options=options)
         best = result.x.reshape(shape)
         watch.evaluate(best)
         limit = f"after {result.nit} steps" if result.nit >= self.steps else "where no step lowers the loss any more"

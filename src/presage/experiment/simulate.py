@@ -9,9 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import psutil
-from joblib import Parallel, cpu_count, delayed
-from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from presage import _check
 from presage.experiment.data import Centring, Storage, Task
@@ -76,6 +73,8 @@ def simulate(
     setting = _setting(problem, d, trainer, task, tokens, centring, n_test, dtype, storage)
     numbers = _seeds(seeds)
     workers = _processes(setting, len(numbers), processes)
+    from joblib.externals.loky.process_executor import TerminatedWorkerError  # imported late, as joblib is
+
     show = sys.stderr.isatty() if progress is None else progress
     outcomes: dict[int, Outcome | Failure] = {seed: Failure(seed, NOT_RUN) for seed in numbers}
     try:
@@ -104,7 +103,9 @@ def simulate(
 
 def _run_all(setting: Setting, seeds: tuple[int, ...], workers: int) -> Iterator[Outcome | Failure]:
     """Outcomes as they come."""
-    threads = max(1, cpu_count() // workers)
+    from joblib import Parallel, delayed
+
+    threads = max(1, available_cores() // workers)
     if workers == 1:
         return (run(setting, seed, threads) for seed in seeds)
     # Processes of loky import presage, not the caller's script: no `if __name__ == "__main__"` is needed there.
@@ -222,7 +223,7 @@ def _processes(setting: Setting, seeds: int, processes: Any) -> int:
             setting.d,
             'Use a smaller d or alpha, dtype="float32", or storage="disk".',
         )
-    workers: int = min(processes or cpu_count(), seeds, fit)
+    workers: int = min(processes or available_cores(), seeds, fit)
     room = shutil.disk_usage(tempfile.gettempdir()).free
     if setting.storage == "disk" and workers * setting.token_bytes > room:
         raise _check.complaint(
@@ -237,4 +238,13 @@ def _processes(setting: Setting, seeds: int, processes: Any) -> int:
 
 def available_memory() -> float:
     """Bytes of memory that are free on this machine."""
+    import psutil
+
     return float(psutil.virtual_memory().available)
+
+
+def available_cores() -> int:
+    """Cores that this process may use."""
+    from joblib import cpu_count
+
+    return int(cpu_count())
