@@ -22,7 +22,7 @@ help:
 	@echo "make demo    draw and print the main result"
 	@echo "make test    lint, type-check and test"
 	@echo "make slow    the tests that take long"
-	@echo "make bench   time and accuracy beside the straightforward methods; writes docs/benchmarks.md"
+	@echo "make bench   time and accuracy beside the straightforward methods; writes docs/benchmarks*.md"
 	@echo "make lint    ruff alone          make types   mypy alone"
 	@echo "make clean   remove .venv, caches and compiled code"
 
@@ -36,8 +36,11 @@ test: lint types
 slow: $(INSTALLED)
 	$(BIN)/python -m pytest -m slow || [ $$? -eq 5 ]
 
+# PyTorch and cvxpy, which training is compared with, are not installed by this: on Linux PyTorch is gigabytes unless
+# the index of its small build is named. Without them the benchmark runs, and says how to get them.
 bench: $(INSTALLED)
 	$(BIN)/python bench/theory.py
+	$(BIN)/python bench/training.py
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

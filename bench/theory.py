@@ -21,26 +21,33 @@ import datetime
 import json
 import math
 import multiprocessing
-import platform
 import statistics
-import subprocess
 import sys
-import textwrap
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-import numba
 import numpy as np
-import scipy
 
 import presage as ps
 import straightforward
+from report import (
+    PEAK_MEMORY,
+    Check,
+    fresh_process,
+    machine,
+    markdown_table,
+    met,
+    prose,
+    span,
+    text_table,
+    times,
+    write,
+)
 
 ROOT = Path(__file__).resolve().parents[1]
 OUTPUT = ROOT / "docs" / "benchmarks.md"
@@ -72,14 +79,6 @@ class Timing(Generic[T]):
 
 
 @dataclass(frozen=True)
-class Check:
-    """One thing that the issue asks for: what, and whether it was reached (None: not measured)."""
-
-    name: str
-    met: bool | None
-
-
-@dataclass(frozen=True)
 class Row:
     """One line of the table; `notes` go below it."""
 
@@ -95,13 +94,7 @@ class Row:
 
     @property
     def met(self) -> str:
-        missed = [check.name for check in self.checks if check.met is False]
-        unknown = [check.name for check in self.checks if check.met is None]
-        if not self.checks:
-            return ""
-        if missed:
-            return "no: " + ", ".join(missed)
-        return "not measured: " + ", ".join(unknown) if unknown else "yes"
+        return met(self.checks)
 
     @property
     def cells(self) -> list[str]:
@@ -162,53 +155,6 @@ def standard_error(solution: ps.Solution, name: str = "test_error") -> float:
     """Relative standard error that a solution states for a sampled average."""
     value: float = getattr(solution, name)
     return solution.error_bars[name] / STUDENT_95 / value
-
-
-def fresh_process(script: str) -> tuple[dict[str, Any], float]:
-    """Run `script` in a new interpreter: the JSON it prints last, and the wall seconds of the whole process."""
-    began = time.perf_counter()
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    return json.loads(run.stdout.splitlines()[-1]), time.perf_counter() - began
-
-
-# -------------------------------------------------------------------------------------------- formatting
-
-
-def span(seconds: float) -> str:
-    """A length of time in words that fit a table."""
-    if seconds < 1e-3:
-        return f"{1e6 * seconds:.0f} us"
-    if seconds < 1.0:
-        return f"{1e3 * seconds:.3g} ms"
-    if seconds < 600.0:
-        return f"{seconds:.3g} s"
-    return f"{seconds / 60.0:.0f} min"
-
-
-def prose(text: str) -> str:
-    """One line out of many."""
-    return " ".join(text.split())
-
-
-def times(ratio: float) -> str:
-    return f"{ratio:,.0f}x" if ratio >= 10.0 else f"{ratio:.2g}x"
-
-
-def text_table(lines: list[list[str]], most: int = 22) -> str:
-    """Columns under one another, for a terminal: long cells are wrapped, a blank line between rows."""
-    wrapped = [[textwrap.wrap(cell, most) or [""] for cell in line] for line in lines]
-    widths = [max(len(part) for line in wrapped for part in line[k]) for k in range(len(lines[0]))]
-    rows = []
-    for line in wrapped:
-        parts = zip_longest(*line, fillvalue="")
-        padded = ("  ".join(map(str.ljust, part, widths)).rstrip() for part in parts)
-        rows.append("\n".join(padded))
-    return "\n\n".join(rows)
-
-
-def markdown_table(lines: list[list[str]]) -> str:
-    head, *body = (f"| {' | '.join(line)} |" for line in lines)
-    return "\n".join([head, "|" + "---|" * len(lines[0]), *body])
 
 
 # ------------------------------------------------------------------------------------------ the problems
@@ -681,17 +627,14 @@ def plain(message: str) -> str:
     return message.rsplit("averages by ", maxsplit=1)[-1]
 
 
-POWER_LAW = """
-import json, os, resource, sys, time
+POWER_LAW = f"""
+import json, time
 import presage as ps
 problem = ps.quadratic_network(ps.PowerLaw(1.25, 100000), alpha=1.0, weight_decay=0.1, noise=0.1)
 wall, cpu = time.perf_counter(), time.process_time()
 s = ps.solve(problem)
 wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-if os.path.exists("/proc/self/status"):  # on Linux ru_maxrss of a new process starts at the size of its parent
-    line = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
-    peak = 1024 * int(line.split()[1])
+{PEAK_MEMORY}
 print(json.dumps(dict(wall=wall, cpu=cpu, peak=peak, bar=s.error_bars["test_error"] / s.test_error)))
 """
 
@@ -767,21 +710,6 @@ def fresh_rows() -> list[Row]:
 # ------------------------------------------------------------------------------------------------ report
 
 
-def machine() -> str:
-    """Processor, cores and versions: nothing that names the machine."""
-    model = platform.processor() or platform.machine()
-    information = Path("/proc/cpuinfo")
-    if information.exists():
-        names = [line for line in information.read_text().splitlines() if line.startswith("model name")]
-        model = names[0].split(":", 1)[1].strip() if names else model
-    versions = f"Python {platform.python_version()}, NumPy {np.__version__}, SciPy {scipy.__version__}"
-    load = f"; load average at the start {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
-    return (
-        f"{model}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}; {versions}, "
-        f"numba {numba.__version__}, presage {ps.__version__}; one thread a process{load}"
-    )
-
-
 def document(rows: list[Row], section: str, summary: str, seconds: float, mode: str) -> str:
     """The page docs/benchmarks.md."""
     missed = [f"{row.work} ({row.met})" for row in rows if row.met not in {"", "yes"}]
@@ -813,16 +741,8 @@ def document(rows: list[Row], section: str, summary: str, seconds: float, mode: 
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def write(path: Path, text: str) -> None:
-    """Replace `path` in one step, so that an interrupted run leaves the old page."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(path.name + ".new")
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(path)
-
-
 def measure(mode: str) -> tuple[list[Row], str]:
-    """Every row, in the order of the issue's table."""
+    """Every row, in the order of the table."""
 
     began = time.perf_counter()
 
@@ -855,7 +775,7 @@ def main() -> None:
     if arguments.quick and arguments.full:
         parser.error("--quick and --full exclude each other: choose one")
     mode = "quick" if arguments.quick else "full" if arguments.full else "default"
-    began, summary = time.perf_counter(), machine()
+    began, summary = time.perf_counter(), machine("one thread a process")
     rows, section = measure(mode)
     print(summary)
     print(text_table([HEADER, *(row.cells for row in rows)]))

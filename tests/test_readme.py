@@ -15,8 +15,8 @@ README = (Path(__file__).parent.parent / "README.md").read_text()
 
 
 def test_the_three_lines_print_what_the_readme_shows(capsys):
-    code = re.search(r"```python\n(.*?)```", README, re.DOTALL)
-    shown = re.search(r"```\n(test_error.*?)```", README, re.DOTALL)
+    code = re.search(r"```python\n(import.*?)```", README, re.DOTALL)
+    shown = re.search(r"```\n(test_error  .*?)```", README, re.DOTALL)
     assert code
     assert shown
     exec(code.group(1), {})
@@ -41,11 +41,31 @@ def test_every_name_in_the_readme_exists():
 
 def test_the_demo_draws_and_prints(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(demo, "ALPHAS", np.geomspace(0.1, 10.0, 4))
+    monkeypatch.setattr(demo, "TRAINED", dict.fromkeys(demo.SHOWN, 2))
     out = tmp_path / "picture.png"
-    demo.main(["--out", str(out)])
+    demo.main(["--out", str(out), "--d", "12"])
     assert out.read_bytes().startswith(b"\x89PNG")
     assert [path.name for path in tmp_path.iterdir()] == ["picture.png"]
-    assert "0.135990" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "training 8 networks of d = 12" in printed
+    assert re.search(r"0\.5 +0\.13599, 0\.\d{5} \+- 0\.\d{5}", printed)
+
+
+def test_training_beside_it_agrees_as_the_readme_shows(capsys):
+    first, second = re.findall(r"```python\n(.*?)```", README, re.DOTALL)[:2]
+    shown = re.search(r"```\n(test_error: .*?)```", README, re.DOTALL)
+    assert shown
+    names: dict = {}
+    exec(first, names)
+    capsys.readouterr()
+    exec(second, names)
+    assert capsys.readouterr().out.split("\n")[0] == shown.group(1).strip()
+
+
+def test_the_demo_refuses_a_dimension_that_takes_hours(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        demo.main(["--d", "5000"])
+    assert "--d must be between 10 and 400" in capsys.readouterr().err
 
 
 def test_the_demo_refuses_a_folder_that_does_not_exist(tmp_path, capsys):

@@ -5,11 +5,13 @@ This is the only module that sees both.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import nan, sqrt
+from math import copysign, nan, sqrt
 from typing import Any, NamedTuple, final
 
 import numpy as np
+from scipy.special import ndtri, stdtr
 
 from presage import _check
 from presage.experiment.ensemble import OBSERVABLES, Ensemble
@@ -17,6 +19,7 @@ from presage.model.laws import Floats
 from presage.theory.solution import Solution
 
 AGREE = 3.0  # standard errors
+ROUNDING = 1e-9  # relative, of a mean: two numbers that are nearer than this are equal
 POINTS = 400  # of the quantile functions whose distance is taken
 
 
@@ -32,7 +35,7 @@ class Row(NamedTuple):
     a: float  # limit: of the fit a + b/d, or with a single d the mean itself
     a_error: float
     b: float  # 0 with a single d
-    z: float  # (a - prediction) in standard errors
+    z: float  # (a - prediction) in standard errors, corrected for few seeds by Student's law
 
     @property
     def agrees(self) -> bool:
@@ -112,8 +115,8 @@ class Comparison:
 def compare(solution: Solution, *ensembles: Ensemble) -> Comparison:
     """Set trained networks beside the prediction.
 
-    Several dimensions are fitted by ``a + b/d``, each mean weighted by its standard error; ``z`` is the distance of
-    ``a`` from the prediction over both uncertainties. With one dimension the mean itself is compared.
+    Several dimensions are fitted by ``a + b/d``; ``z`` is the distance of ``a`` from the prediction over both
+    uncertainties, made as rare as Student's law for few seeds says. With one dimension the mean itself is compared.
     """
     _check.instance(
         "solution", solution, Solution, reason="it is the prediction", remedy="Pass solve(problem) as first argument."
@@ -146,18 +149,41 @@ def compare(solution: Solution, *ensembles: Ensemble) -> Comparison:
     return Comparison(solution, ensembles, rows, tuple(_spectrum(solution, d, group) for d, group in ordered.items()))
 
 
-def fit_limit(d: Floats, mean: Floats, standard_error: Floats) -> tuple[float, float, float]:
-    """Weighted least squares of ``mean = a + b/d``: a, its standard error, and b."""
-    exact = (
-        float(np.max(standard_error)) * 1e-6 + 1e-300
-    )  # an observable that does not vary at one d still has a weight
-    weight = 1.0 / np.maximum(standard_error, exact)
-    if len(d) == 1:
-        return float(mean[0]), float(standard_error[0]), 0.0
-    design = np.column_stack([weight, weight / d])
-    (a, b), *_ = np.linalg.lstsq(design, weight * mean)
-    covariance = np.linalg.inv(design.T @ design)
-    return float(a), sqrt(float(covariance[0, 0])), float(b)
+class Limit(NamedTuple):
+    """What is left of a mean as d grows."""
+
+    a: float
+    a_error: float
+    b: float
+    freedom: float  # degrees of freedom behind the standard error
+
+
+def fit_limit(d: Floats, values: Sequence[Floats], grain: Floats | float = 0.0) -> Limit:
+    """Least squares of ``mean = a + b/d`` over the networks of each dimension; with one dimension the mean itself.
+
+    Fluctuations are of order 1/d, so a dimension with n networks has the weight ``n d^2``: given, not measured, or a
+    spread that a few seeds make small by chance would draw the line. The standard error of ``a`` is from the measured
+    spreads, with the degrees of freedom of Welch and Satterthwaite; of an observable that comes in steps of `grain` the
+    spread is at least that of the rounding.
+    """
+    count = np.array([len(value) for value in values], dtype=np.float64)
+    mean = np.array([value.mean() for value in values])
+    variance = np.maximum([value.var(ddof=1) for value in values], np.square(grain) / 12.0) / count
+    coefficients = np.eye(1, len(d))  # of each mean in a, and in b
+    if len(d) > 1:
+        root = np.sqrt(count) * d
+        coefficients = np.linalg.pinv(np.column_stack([root, root / d])) * root
+    parts = coefficients[0] ** 2 * variance
+    total = float(parts.sum())
+    freedom = total**2 / float(np.sum(parts**2 / (count - 1))) if total > 0 else float(np.sum(count - 1))
+    b = float(coefficients[1] @ mean) if len(d) > 1 else 0.0
+    return Limit(float(coefficients[0] @ mean), sqrt(total), b, freedom)
+
+
+def normal_score(t: float, freedom: float) -> float:
+    """The z that is as unlikely for a normal variable as `t` is for Student's with so many degrees of freedom."""
+    tail = float(stdtr(freedom, -abs(t)))
+    return copysign(-float(ndtri(tail)), t) if tail > 0 else t
 
 
 def _joined(ensembles: tuple[Ensemble, ...]) -> dict[int, list[Ensemble]]:
@@ -169,11 +195,11 @@ def _row(name: str, solution: Solution, groups: dict[int, list[Ensemble]]) -> Ro
     values = [np.concatenate([ensemble.values(name) for ensemble in group]) for group in groups.values()]
     mean = np.array([value.mean() for value in values])
     standard_error = np.array([value.std(ddof=1) / sqrt(len(value)) for value in values])
-    a, a_error, b = fit_limit(np.array(list(groups), dtype=np.float64), mean, standard_error)
+    d = np.array(list(groups), dtype=np.float64)
+    a, a_error, b, freedom = fit_limit(d, values, 1.0 / d if name == "rank" else 0.0)
     prediction, bar = float(getattr(solution, name)), solution.error_bars[name]
-    spread = sqrt(a_error**2 + (0.5 * bar) ** 2)
-    difference = a - prediction
-    z = difference / spread if spread > 0 else (0.0 if difference == 0 else nan)
+    spread = sqrt(a_error**2 + (0.5 * bar) ** 2) + ROUNDING * abs(prediction)
+    z = normal_score((a - prediction) / spread, freedom)
     return Row(name, prediction, bar, tuple(groups), mean, standard_error, a, a_error, b, z)
 
 

@@ -19,7 +19,7 @@ from presage import _check
 from presage.experiment import kernels
 from presage.experiment.fit import Fit, Trainer, certify, check_options, finite
 from presage.experiment.gradient import LBFGS
-from presage.experiment.objective import Objective
+from presage.experiment.objective import Evaluation, Objective
 from presage.model.channels import Channel, Linear, Softmax
 from presage.model.laws import Floats
 from presage.model.pair_prox import pairs_prox
@@ -83,7 +83,7 @@ def shrink_matrix(penalty: Penalty, Theta: Floats, Lambda: float, kappa: float) 
     return np.asarray((vectors * s) @ vectors.T), divergence
 
 
-def iterate(objective: Objective, state: State, damping: float) -> State:
+def iterate(objective: Objective, state: State, damping: float, iteration: int = 0) -> State:
     """One iteration, one pass over the data.
 
     ``omega = z - V f``, ``f = (prox - omega)/V``, ``Lambda = -(2/d^2) sum df``, ``Theta = (sqrt2/d) sum Z f +
@@ -104,6 +104,7 @@ def iterate(objective: Objective, state: State, damping: float) -> State:
         return loss, trace
 
     (loss, trace), pull = objective.pass_over(state.S, slope)
+    finite(Evaluation(loss + trace, pull), "AMP", iteration)
     Lambda = -2.0 / d**2 * trace
     Lambda += damping * (state.Lambda - Lambda)
     Theta = 2.0 / d * pull + Lambda * state.S
@@ -127,7 +128,7 @@ class AMP(Trainer):
     finish: LBFGS = LBFGS()  # noqa: RUF009 - frozen
 
     def __post_init__(self) -> None:
-        check_options(self.tol, self.steps)
+        check_options(self)
         _check.real(
             "damping",
             self.damping,
@@ -135,6 +136,9 @@ class AMP(Trainer):
             at_most=0.99,
             reason="it is the part of the old messages that is kept",
             remedy="Use for example damping=0.3.",
+        )
+        _check.instance(
+            "finish", self.finish, LBFGS, reason="it ends what does not settle", remedy="Use for example LBFGS()."
         )
 
     def begin(self, objective: Objective) -> State:
@@ -150,8 +154,7 @@ class AMP(Trainer):
         """
         state, damping, shortest, idle = self.begin(objective), self.damping, inf, 0
         for iteration in range(self.steps):
-            after = iterate(objective, state, damping if iteration else 0.0)
-            finite(after.loss, "AMP", iteration)
+            after = iterate(objective, state, damping if iteration else 0.0, iteration)
             size = float(np.linalg.norm(after.S))
             step = float(np.linalg.norm(after.S - state.S)) / size if size > 0 else float(state.S.any())
             state = after
@@ -174,6 +177,7 @@ class AMP(Trainer):
         data = objective.at_S(S)
         certificate = certify(objective, S, data)
         settled = step <= self.tol and certificate.residual <= STATIONARY * self.tol
+        settled = settled and (not objective.factorized or certificate.rank <= objective.kappa)
         if not settled:
             return self._finish(objective, S, history, rng)
         return Fit(

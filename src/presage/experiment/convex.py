@@ -31,7 +31,7 @@ class ProximalGradient(Trainer):
     steps: int = 20_000
 
     def __post_init__(self) -> None:
-        check_options(self.tol, self.steps)
+        check_options(self)
 
     def fit(self, objective: Objective, rng: np.random.Generator) -> Fit:
         if not isinstance(objective.channel, Linear):
@@ -45,6 +45,7 @@ class ProximalGradient(Trainer):
         began, d = perf_counter(), objective.d
         S = np.zeros((d, d))
         here = objective.at_S(S)
+        finite(here, "ProximalGradient", 0)
         Lambda, passes = largest_curvature(objective, here.gradient, rng)
         before, gradient_before, momentum = S, here.gradient, 1.0
         history = [(perf_counter() - began, here.value)]
@@ -60,14 +61,25 @@ class ProximalGradient(Trainer):
             momentum = 1.0 if restart else grown
             before, gradient_before, S = S, here.gradient, stepped
             here = objective.at_S(S)
+            finite(here, "ProximalGradient", iteration)
             history.append((perf_counter() - began, here.value + objective.penalty_at(S)))
-            finite(here.value, "ProximalGradient", iteration)
             if iteration % LOOK == 0:
                 certificate = certify(objective, S, here)
                 if certificate.gap <= self.tol:
                     break
         certificate = certify(objective, S, here)
         converged = certificate.gap <= self.tol
+        caveats = []
+        if not converged:
+            caveats.append(
+                f"ProximalGradient stopped after {self.steps} steps with a duality gap of {certificate.gap:.1e}, "
+                f"above its tolerance {self.tol:g}."
+            )
+        if objective.factorized and certificate.rank > objective.kappa:
+            caveats.append(
+                f"the minimum over S has rank {certificate.rank:.3g} d, more than the width {objective.kappa:.3g} d: "
+                "no student of this width reaches it."
+            )
         return Fit(
             S,
             here.value + objective.penalty_at(S),
@@ -77,12 +89,7 @@ class ProximalGradient(Trainer):
             passes + len(history),
             perf_counter() - began,
             np.array(history),
-            ()
-            if converged
-            else (
-                f"ProximalGradient stopped after {self.steps} steps with a duality gap of {certificate.gap:.1e}, "
-                f"above its tolerance {self.tol:g}.",
-            ),
+            tuple(caveats),
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import sqrt
 from typing import Any, Literal, final
 
@@ -41,7 +41,6 @@ class Samples:
     z_0: Floats  # components of the target's pre-activation, label noise included: n x n_in
     labels: Floats  # n x T x T
     gram: Floats  # x x'/d of each sample in a sequence task, n x T x T; empty in a label task
-    folder: Any = field(default=None, repr=False)  # of tokens on disk: it goes when the samples go
 
     @property
     def n(self) -> int:
@@ -75,7 +74,7 @@ def sample(
     Delta/2 off it and is symmetric, that is variance Delta/2 for each component ``z_0``.
     """
     d, T = len(S_0), channel.n_tokens
-    X, folder = _token_space(n * T, d, dtype, storage)
+    X = _token_space(n * T, d, dtype, storage)
     rows = samples_a_block(d, T) * T
     for start in range(0, n * T, rows):
         tokens.fill(X[start : start + rows], rng)
@@ -93,14 +92,15 @@ def sample(
 
     in_lanes(n, d, T, threads, label)
     z_0 += sqrt(0.5 * noise) * rng.standard_normal(z_0.shape)
-    return Samples(X, z_0, channel.target_output(z_0), gram, folder)
+    return Samples(X, z_0, channel.target_output(z_0), gram)
 
 
-def _token_space(rows: int, d: int, dtype: Any, storage: Storage) -> tuple[Reals, Any]:
+def _token_space(rows: int, d: int, dtype: Any, storage: Storage) -> Reals:
     if storage == "memory":
-        return np.empty((rows, d), dtype=dtype), None
-    folder = tempfile.TemporaryDirectory(prefix="presage-tokens-")
-    return np.memmap(f"{folder.name}/tokens", dtype=dtype, mode="w+", shape=(rows, d)), folder
+        return np.empty((rows, d), dtype=dtype)
+    # A file without a name: the system takes it back with the array, also when the process is killed.
+    with tempfile.TemporaryFile(prefix="presage-tokens-") as file:
+        return np.memmap(file, dtype=dtype, mode="w+", shape=(rows, d))
 
 
 def token_means(samples: Samples) -> Floats:

@@ -60,7 +60,8 @@ class Ensemble:
 
     def mean(self, name: str) -> float:
         """Mean of an observable over the seeds that have one."""
-        return float(np.mean(self.values(name)))
+        values = self.values(name)
+        return float(np.mean(values)) if len(values) else float("nan")
 
     def standard_error(self, name: str) -> float:
         """Standard error of that mean; NaN with fewer than two seeds."""

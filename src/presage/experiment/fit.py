@@ -15,6 +15,8 @@ from presage.model.channels import Linear
 from presage.model.laws import Floats
 from presage.model.penalties import Frobenius, NuclearPSD
 
+NOTHING = 1e-3  # relative: an S smaller than this is on its way to zero
+
 
 class TrainError(ArithmeticError):
     """A network could not be trained. ``partial`` is what there was (or None), ``remedy`` says what to try."""
@@ -62,20 +64,23 @@ class Trainer(ABC):
         """Minimise `objective` from a random start."""
 
 
-def certify(objective: Objective, S: Floats, data: Evaluation) -> Certificate:
+def certify(objective: Objective, S: Floats, data: Evaluation, *, width: int | None = None) -> Certificate:
     """Measure the optimality of `S`, given the loss of the samples there and its gradient.
+
+    A student of a given `width` has at most that rank.
 
     A stationary point is a fixed point of every proximal step ``S -> S+ = shrink(Lambda S - (2/d) grad, Lambda)``.
     The residual is ``(Lambda/2) |S+ - S|`` over ``|grad|/d``, with Lambda such that both parts of the step weigh alike.
     """
     d, slope = objective.d, float(np.linalg.norm(data.gradient)) / objective.d
-    size = float(np.linalg.norm(S))
+    # A student that decays to nothing is measured by the S that would fit the labels.
+    size = max(float(np.linalg.norm(S)), NOTHING * np.sqrt(d) * objective.scale)
     Lambda = 2.0 * slope / size if size > 0 and slope > 0 else 1.0
     theta, vectors = np.linalg.eigh(Lambda * S - 2.0 / d * data.gradient)
     kept = objective.penalty.shrink(theta, Lambda, objective.kappa)
     stepped = (vectors * kept) @ vectors.T
     residual = 0.5 * Lambda * float(np.linalg.norm(stepped - S)) / slope if slope > 0 else float(size > 0)
-    rank = min(int(np.count_nonzero(kept)), objective.width if objective.factorized else d) / d
+    rank = min(int(np.count_nonzero(kept)), width or d) / d
     return Certificate(residual, _duality_gap(objective, S, data), rank)
 
 
@@ -102,26 +107,30 @@ def _duality_gap(objective: Objective, S: Floats, data: Evaluation) -> float:
     return (loss - (t * along - t * t * curvature)) / loss
 
 
-def finite(value: float, trainer: str, iteration: int) -> float:
-    """Return `value`, or stop the training if it is not a number."""
-    if not np.isfinite(value):
+def finite(evaluation: Evaluation, trainer: str, iteration: int) -> None:
+    """Stop the training if its loss or its gradient is not made of numbers any more."""
+    if not np.isfinite(evaluation.value + evaluation.gradient.sum()):
         raise TrainError(
             f"{trainer} left the finite numbers at iteration {iteration}.",
             "Use a smaller learning rate, LBFGS(), or check the data for very large entries.",
         )
-    return value
 
 
-def check_options(tol: float, steps: int) -> None:
-    """Complain about a tolerance or a number of steps that makes no sense."""
+def check_options(trainer: Any) -> None:
+    """Complain about a tolerance or a number of steps that makes no sense; a whole number given as a float is one."""
     _check.real(
         "tol",
-        tol,
+        trainer.tol,
         above=0.0,
         at_most=1.0,
         reason="it is a relative accuracy",
         remedy="Use for example tol=1e-5.",
     )
-    _check.integer(
-        "steps", steps, at_least=1, reason="it is the most steps that are taken", remedy="Use for example steps=2000."
+    steps = _check.integer(
+        "steps",
+        trainer.steps,
+        at_least=1,
+        reason="it is the most steps that are taken",
+        remedy="Use for example steps=2000.",
     )
+    object.__setattr__(trainer, "steps", steps)

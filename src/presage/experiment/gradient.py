@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from presage import _check
-from presage.experiment.fit import Fit, Trainer, certify, check_options, finite
+from presage.experiment.fit import NOTHING, Fit, Trainer, certify, check_options, finite
 from presage.experiment.objective import Evaluation, Objective
 from presage.model.laws import Floats
 from presage.model.penalties import Frobenius, NuclearPSD
@@ -30,7 +30,9 @@ def whole(objective: Objective, A: Floats) -> tuple[Evaluation, float]:
     """
     penalty = objective.penalty
     if isinstance(penalty, NuclearPSD):
-        return objective.at_W(A), 2.0 * penalty.weight_decay * float(np.linalg.norm(A))
+        # A student that decays to nothing is measured by the W that would fit the labels.
+        nothing = NOTHING * (objective.d * objective.width) ** 0.25 * sqrt(objective.d * objective.scale)
+        return objective.at_W(A), 2.0 * penalty.weight_decay * max(float(np.linalg.norm(A)), nothing)
     if isinstance(penalty, Frobenius):
         data = objective.at_S(A)
         pull = 2.0 * objective.d * penalty.ridge * A
@@ -52,7 +54,7 @@ class _Watch:
     def evaluate(self, A: Floats) -> Evaluation:
         evaluation, scale = whole(self.objective, A)
         self.evaluations += 1
-        finite(evaluation.value, self.name, self.evaluations)
+        finite(evaluation, self.name, self.evaluations)
         self.relative = float(np.linalg.norm(evaluation.gradient)) / scale if scale > 0 else np.inf
         return evaluation
 
@@ -77,7 +79,7 @@ class _Watch:
             S,
             data.value + objective.penalty_at(S),
             data.value / objective.n,
-            certify(objective, S, data),
+            certify(objective, S, data, width=objective.width if objective.factorized else None),
             converged,
             self.evaluations + 1,
             perf_counter() - self.began,
@@ -96,7 +98,16 @@ class LBFGS(Trainer):
     memory: int = 20
 
     def __post_init__(self) -> None:
-        check_options(self.tol, self.steps)
+        check_options(self)
+
+        memory = _check.integer(
+            "memory",
+            self.memory,
+            at_least=1,
+            reason="it is how many past steps shape the next",
+            remedy="Use for example memory=20.",
+        )
+        object.__setattr__(self, "memory", memory)
 
     def fit(self, objective: Objective, rng: np.random.Generator) -> Fit:
         return self.from_start(objective, start(objective, rng))
@@ -148,14 +159,15 @@ class Adam(Trainer):
     steps: int = 20_000
 
     def __post_init__(self) -> None:
-        check_options(self.tol, self.steps)
+        check_options(self)
         remedy = "Use for example Adam(lr=0.1)."
         _check.real("lr", self.lr, above=0.0, reason="it is the length of a step", remedy=remedy)
         _check.real("eps", self.eps, above=0.0, reason="it keeps a division finite", remedy=remedy)
-        for beta in self.betas:
-            good = 0.0 <= _check.real("betas", beta, reason="they weigh past gradients", remedy=remedy) < 1.0
-            if not good or len(self.betas) != 2:
-                raise _check.complaint("betas", "be two numbers in [0, 1)", "they weigh the past", self.betas, remedy)
+        betas = self.betas if isinstance(self.betas, tuple | list) else ()
+        numbers = tuple(_check.real("betas", beta, reason="they weigh the past", remedy=remedy) for beta in betas)
+        if len(numbers) != 2 or not all(0.0 <= beta < 1.0 for beta in numbers):
+            raise _check.complaint("betas", "be two numbers in [0, 1)", "they weigh the past", self.betas, remedy)
+        object.__setattr__(self, "betas", numbers)
 
     def update(self, A: Floats, gradient: Floats, state: AdamState) -> tuple[Floats, AdamState]:
         """One step of [KB15], in the arrangement of PyTorch."""

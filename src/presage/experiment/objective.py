@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import sqrt
 from typing import NamedTuple, final
 
@@ -73,6 +74,11 @@ class Objective:
     def factorized(self) -> bool:
         """Whether the student is the factor W (weight decay), not S itself."""
         return isinstance(self.penalty, NuclearPSD)
+
+    @cached_property
+    def scale(self) -> float:
+        """Size of the target's pre-activations, and so of the eigenvalues of an S that fits them."""
+        return float(np.sqrt(np.mean(self.samples.z_0**2)))
 
     def shift(self, S: Floats) -> Floats:
         """Mean of the learner's scores, T x T: what the centring takes off."""
