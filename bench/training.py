@@ -34,6 +34,12 @@ from typing import Any
 import numpy as np
 
 import presage as ps
+from presage.experiment.data import sample, sample_target
+from presage.experiment.gradient import AdamState, start
+from presage.experiment.lanes import one_blas_thread
+from presage.experiment.objective import Objective
+from presage.experiment.simulate import available_cores
+from presage.experiment.tokens import Gaussian
 from report import (
     PEAK_MEMORY,
     Check,
@@ -47,12 +53,6 @@ from report import (
     times,
     write,
 )
-from presage.experiment.data import sample, sample_target
-from presage.experiment.gradient import AdamState, start
-from presage.experiment.lanes import one_blas_thread
-from presage.experiment.objective import Objective
-from presage.experiment.simulate import available_cores
-from presage.experiment.tokens import Gaussian
 
 ROOT = Path(__file__).resolve().parents[1]
 OUTPUT = ROOT / "docs" / "benchmarks-training.md"
