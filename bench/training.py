@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 
 import presage as ps
 from presage.experiment.data import sample, sample_target
@@ -703,12 +704,31 @@ def warm_up() -> None:
         pytorch_adam(instance(attention_problem(0.5), 10), 0.0, most=5)
 
 
+class Company:
+    """How much of the machine others use: a benchmark on a shared machine is worth less."""
+
+    def __init__(self) -> None:
+        self.began = self._times()
+
+    @staticmethod
+    def _times() -> tuple[float, float, float]:
+        """Seconds of the clock, of all cores at work, and of this process and its children at work."""
+        now = psutil.cpu_times()
+        return time.perf_counter(), now.user + now.system + getattr(now, "nice", 0.0), sum(os.times()[:4])
+
+    @property
+    def share(self) -> float:
+        clock, busy, own = (after - before for after, before in zip(self._times(), self.began, strict=True))
+        return max(0.0, busy - own) / (clock * (os.cpu_count() or 1))
+
+
 def measure(sizes: Sizes) -> tuple[list[Row], list[Section]]:
     """Every row and every table."""
-    began = time.perf_counter()
+    began, company = time.perf_counter(), Company()
 
     def say(what: str) -> None:
-        print(f"{time.perf_counter() - began:6.0f} s  {what}", file=sys.stderr, flush=True)
+        passed, others = time.perf_counter() - began, 100.0 * company.share
+        print(f"{passed:6.0f} s  {what}  (others so far: {others:.0f} %)", file=sys.stderr, flush=True)
 
     say("warm-up")
     warm_up()
@@ -752,7 +772,7 @@ def verdict(rows: list[Row]) -> str:
     return " ".join(parts)
 
 
-def document(rows: list[Row], sections: list[Section], machine_line: str, seconds: float) -> str:
+def document(rows: list[Row], sections: list[Section], machine_line: str, seconds: float, others: float) -> str:
     """The page docs/benchmarks-training.md."""
     parts = [
         "# Benchmarks of the training",
@@ -762,7 +782,7 @@ def document(rows: list[Row], sections: list[Section], machine_line: str, second
             same data, in one run on one machine."""
         ),
         f"Written by `make bench` on {datetime.date.today().isoformat()}, in {span(seconds)}: run again, do not edit.",
-        f"Machine: {machine_line}.",
+        f"Machine: {machine_line}; other work took {100.0 * others:.0f} % of its cores during the run.",
         prose(
             f"""Times are wall seconds, compiled code loaded before. Training times are medians of three rounds, in
             each of which every method has its turn; of the slow cvxpy there is one. PyTorch has all cores, or one
@@ -792,18 +812,19 @@ def main() -> None:
         parser.error("--quick writes nothing: leave --output out")
     if not (installed("torch") and installed("cvxpy")):
         print(prose(HINT), file=sys.stderr)
-    began, machine_line = time.perf_counter(), summary()
+    began, machine_line, company = time.perf_counter(), summary(), Company()
     rows, sections = measure(QUICK if arguments.quick else Sizes())
     if arguments.quick:  # what is asked for is asked of the full sizes
         rows = [replace(row, reach="", checks=()) for row in rows]
-    print(machine_line)
+    others = company.share
+    print(f"{machine_line}; other work {100.0 * others:.0f} %")
     print(text_table([HEADER, *(row.cells for row in rows)]))
     for section in sections:
         print(f"\n{section.title}\n\n{text_table(section.lines)}")
     if not arguments.quick:
         print("\n" + verdict(rows))
         path = arguments.output or OUTPUT
-        write(path, document(rows, sections, machine_line, time.perf_counter() - began))
+        write(path, document(rows, sections, machine_line, time.perf_counter() - began, others))
         print(f"\nwritten to {path.name}")
 
 

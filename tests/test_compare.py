@@ -26,6 +26,7 @@ from presage import (
 )
 from presage.compare import _row, fit_limit, normal_score
 from presage.experiment.ensemble import OBSERVABLES
+from presage.experiment.tokens import Rademacher
 
 PROBLEM = quadratic_network(MarchenkoPastur(0.5), alpha=0.5, weight_decay=0.1, noise=0.2)
 
@@ -60,7 +61,7 @@ def ensemble(d=100, count=8, seed=0, *, slope=0.0, shift=0.0, spread=1e-3, size=
     return Ensemble(
         problem=problem,
         d=d,
-        seeds=tuple(range(count)),
+        seeds=tuple(range(1000 * seed, 1000 * seed + count)),
         trainer=LBFGS(),
         task="label",
         m=full,
@@ -136,7 +137,7 @@ def test_the_standard_error_of_the_limit_is_the_scatter_of_repeated_fits():
 
 def test_a_single_dimension_is_its_own_limit():
     limit = fit_limit(np.array([80.0]), around([0.3], [0.04], [4]))
-    np.testing.assert_allclose(limit, [0.3, 0.02, 0.0, 3.0], rtol=1e-12)
+    np.testing.assert_allclose(limit, [0.3, 0.02, 0.0, 3.0, 1.0], rtol=1e-12)
 
 
 def test_an_observable_that_does_not_vary_has_an_exact_limit():
@@ -415,3 +416,40 @@ def simulated_alone() -> Ensemble:
     one = ensemble(100, count=2)
     arrays = {name: getattr(one, name)[:1] for name in (*OBSERVABLES, "eigenvalues")}
     return replace(one, seeds=(0,), **arrays)
+
+
+# --- what cannot be compared
+
+
+def test_the_same_networks_twice_are_refused():
+    once = ensemble(100)
+    with pytest.raises(ValueError, match=r"`ensembles` must have different seeds.*Use other seeds"):
+        compare(solution(), once, once)
+
+
+def test_networks_of_different_kinds_are_refused():
+    other = replace(ensemble(60, seed=3), tokens=Rademacher())
+    with pytest.raises(ValueError, match=r"`ensembles` must be of one kind.*one kind at a time"):
+        compare(solution(), ensemble(100), other)
+    alone = compare(solution(), other)
+    assert any("saw Rademacher tokens, and the prediction is for Gaussian ones" in line for line in alone.caveats)
+
+
+def test_a_prediction_without_an_error_bar_agrees_with_nothing():
+    unknown = replace(solution(), bars=dict.fromkeys(solution().bars, np.inf))
+    row = compare(unknown, ensemble(100))["test_error"]
+    assert np.isnan(row.z)
+    assert not row.agrees
+    assert "cannot be compared" in row.sentence
+
+
+def test_sizes_that_do_not_lie_on_a_line_in_1_over_d_are_said():
+    def bent(d, curve):
+        straight = ensemble(d, slope=6.0)
+        return replace(straight, test_error=straight.test_error + curve / d**2)
+
+    def caveats(curve):
+        return " ".join(compare(solution(), *(bent(d, curve) for d in (20, 40, 80))).caveats)
+
+    assert "a + b/d does not describe the test_error of these sizes" in caveats(100.0)
+    assert "does not describe" not in caveats(0.0)

@@ -59,7 +59,12 @@ def test_training_beside_it_agrees_as_the_readme_shows(capsys):
     exec(first, names)
     capsys.readouterr()
     exec(second, names)
-    assert capsys.readouterr().out.split("\n")[0] == shown.group(1).strip()
+    number = r"\d+\.\d+(?:e-\d+)?|\d+e-\d+"
+    ours, theirs = capsys.readouterr().out.split("\n")[0], shown.group(1).strip()
+    assert re.sub(number, "#", ours) == re.sub(number, "#", theirs)
+    # Other libraries of linear algebra end the training at the same minimum, with other last digits.
+    measured, printed = ([float(x) for x in re.findall(number, text)][2] for text in (ours, theirs))
+    assert measured == pytest.approx(printed, rel=1e-3)
 
 
 def test_the_demo_refuses_a_dimension_that_takes_hours(tmp_path, capsys):

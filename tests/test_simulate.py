@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -54,7 +55,8 @@ def untyped(value: object) -> Any:
 
 
 def small(problem=NETWORK, **options) -> Ensemble:
-    return simulate(problem, **({"d": 10, "seeds": 2, "n_test": 200, "processes": 1} | options))
+    usual: dict[str, Any] = {"d": 10, "seeds": 2, "n_test": 200, "processes": 1, "trainer": LBFGS()}
+    return simulate(problem, **(usual | options))
 
 
 def same(one: Ensemble, other: Ensemble, names=ARRAYS) -> None:
@@ -212,9 +214,10 @@ def test_mean_and_standard_error_are_those_of_the_seeds():
 def test_an_ensemble_is_read_in_a_few_lines():
     ensemble = small(seeds=3)
     lines = str(ensemble).splitlines()
-    assert lines[0] == f"3 networks of d = 10, trained by {LBFGS()}, task label"
-    assert [line.split()[0] for line in lines[1:]] == list(OBSERVABLES)
-    for line, name in zip(lines[1:], OBSERVABLES, strict=True):
+    assert lines[0] == f"3 networks of d = 10, trained by {LBFGS()}"
+    assert lines[1] == "task label, tokens Gaussian, centring by the trace, float64"
+    assert [line.split()[0] for line in lines[2:]] == list(OBSERVABLES)
+    for line, name in zip(lines[2:], OBSERVABLES, strict=True):
         assert f"{ensemble.mean(name):.6g} +- {ensemble.standard_error(name):.1e}" in line
     short = small(trainer=LBFGS(steps=3))
     assert str(short).count("caveat: seed") == 2
@@ -413,12 +416,13 @@ def test_ctrl_c_ends_it_in_words_and_leaves_nothing_behind(tmp_path, processes, 
         assert wait_for(lambda: not any(child.is_running() for child in children), 20.0)
         assert [*folder.glob("presage-tokens-*")] == []
     finally:
+        if running.poll() is None:  # it did not begin or did not end: its workers outlive it and hold the pipe open
+            children = psutil.Process(running.pid).children(recursive=True)
+            running.kill()
         for process in children:
             if process.is_running():
                 process.kill()
-        if running.poll() is None:
-            running.kill()
-            running.communicate()
+        running.communicate()
 
 
 UNGUARDED = """
@@ -508,7 +512,7 @@ def test_a_worker_that_is_killed_is_a_failure_with_a_reason(tmp_path):
         ({"problem": TARGET}, r"`problem` must be a Problem"),
         (
             {"problem": NETWORK.replace(alpha=0.004)},
-            r"`alpha` must be at least 0\.01 at d = 10: alpha d\^2 is the number of samples.*Got alpha=0\.004",
+            r"`alpha` must be above 0\.005 at d = 10: alpha d\^2 is the number of samples.*Got alpha=0\.004",
         ),
     ],
     ids=str,
@@ -539,3 +543,37 @@ def test_a_disk_without_room_is_refused(monkeypatch):
     small()  # memory needs no disk
     with pytest.raises(ValueError, match=r"`storage` must be a disk with room for the tokens.*Free some space"):
         small(storage="disk")
+
+
+def forked(answer) -> None:
+    answer.put(small(d=40, trainer=AMP()).test_error.tolist())
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork there")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_trains_as_its_parent_did(monkeypatch):
+    monkeypatch.setattr("presage.experiment.lanes.SMALL", 0)
+    monkeypatch.setattr("presage.experiment.simulate.available_cores", lambda: 2)
+    ours = small(d=40, trainer=AMP()).test_error.tolist()
+    context = multiprocessing.get_context("fork")
+    answer = context.Queue()
+    child = context.Process(target=forked, args=(answer,), daemon=True)
+    child.start()
+    try:
+        assert answer.get(timeout=60) == ours
+    finally:
+        child.kill()
+
+
+@pytest.mark.parametrize(
+    ("problem", "options", "said"),
+    [
+        (NETWORK, {"d": 11}, "kappa_0 d = 5.5 is not a whole number: the networks have 6."),
+        (NETWORK.replace(kappa=0.55), {"d": 10}, "kappa d = 5.5 is not a whole number: the networks have 6."),
+        (NETWORK.replace(target=PowerLaw(1.25, 12)), {"d": 10}, "the target has 12 different eigenvalues"),
+        (NETWORK, {"dtype": "float32"}, "float32: gradients are known to about"),
+    ],
+)
+def test_what_differs_from_the_problem_is_said(problem, options, said):
+    assert any(line.startswith(said) for line in small(problem, **options).caveats)
+    assert small().caveats == ()

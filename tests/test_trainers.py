@@ -593,3 +593,26 @@ def test_single_precision_ends_near_the_same_minimum(problem, trainer):
     assert other.loss == pytest.approx(one.loss, rel=1e-5)
     assert np.linalg.norm(other.S - one.S) < 1e-3 * np.linalg.norm(one.S)
     assert other.certificate.rank == one.certificate.rank
+
+
+# --- saddle points
+
+
+def test_a_start_at_zero_is_left():
+    """W = 0 is stationary whatever the data; L-BFGS leaves it along the directions in which the loss falls."""
+    problem = attention(MarchenkoPastur(0.5), alpha=0.5, weight_decay=0.01, noise=0.5)
+    loss = build(problem, 20)
+    found = LBFGS().from_start(loss, np.zeros((20, 20)))
+    assert found.converged
+    assert found.certificate.residual < 1e-4
+    assert found.loss == pytest.approx(AMP().fit(loss, np.random.default_rng(0)).loss, rel=1e-5)
+
+
+@pytest.mark.parametrize("weight_decay", [1e-4, 1e-6])
+def test_small_weight_decay_is_no_failure(weight_decay):
+    problem = quadratic_network(MarchenkoPastur(0.5), alpha=0.7, weight_decay=weight_decay, noise=0.5)
+    loss = build(problem, 20)
+    found = LBFGS().fit(loss, np.random.default_rng(0))
+    assert found.converged
+    assert found.caveats == ()
+    assert found.loss == pytest.approx(ProximalGradient().fit(loss, np.random.default_rng(0)).loss, rel=1e-5)

@@ -21,8 +21,10 @@ def quadratic(alpha: float) -> ps.Problem:
 
 
 # Interpolation is lost near alpha = 0.28 (quadratic network) and 0.227 (attention): points below, at and above it.
+# Far below it a quadratic network approaches its limit more steeply than 1/d, up to d = 200 at least (alpha = 0.15: the
+# estimation error is 0.782, 0.734 and 0.707 for d = 100, 200 and infinity): there a + b/d needs larger networks.
 WITNESSES: dict[str, tuple[ps.Problem, dict[str, Any]]] = {
-    **{f"quadratic network, alpha={alpha}": (quadratic(alpha), {}) for alpha in (0.15, 0.25, 0.35, 0.6)},
+    **{f"quadratic network, alpha={alpha}": (quadratic(alpha), {}) for alpha in (0.25, 0.3, 0.35, 0.6)},
     **{f"attention, alpha={alpha}": (attention(alpha), {}) for alpha in (0.1, 0.2272, 0.5, 1.0)},
     **{f"attention, small decay, alpha={alpha}": (attention(alpha, 0.001), {}) for alpha in (0.1, 0.2272, 0.5)},
     "three tokens": (attention(0.2, n_tokens=3), {}),
@@ -34,14 +36,7 @@ WITNESSES: dict[str, tuple[ps.Problem, dict[str, Any]]] = {
     "mean of the batch": (attention(0.5), {"centring": "mean"}),
     "not factorised": (ps.unfactorized_attention(MP, alpha=0.5, ridge=0.01, noise=0.5), {}),
 }
-SIZES = {60: 16, 100: 12, 150: 8}  # dimension: number of networks
-OTHER_SIZES = {
-    # The training error is small here, its 1/d^2 large: -3.3 standard errors from d = 60, 100, 150, +0.1 from larger d.
-    "quadratic network, alpha=0.15": {100: 16, 150: 12, 200: 10},
-    # Several minutes at the usual sizes, for a solution by L-BFGS at each seed.
-    "beta 2": {50: 12, 80: 10, 120: 8},
-    "attention, small decay, alpha=0.2272": {50: 12, 80: 10, 120: 8},
-}
+SIZES = {50: 16, 80: 12, 120: 10}  # dimension: number of networks
 
 
 def witness(name: str, sizes: dict[int, int]) -> ps.Comparison:
@@ -56,7 +51,7 @@ def witness(name: str, sizes: dict[int, int]) -> ps.Comparison:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", WITNESSES)
 def test_theory_and_training_agree(name):
-    comparison = witness(name, OTHER_SIZES.get(name, SIZES))
+    comparison = witness(name, SIZES)
     assert all(abs(row.z) < 3.0 for row in comparison.rows), str(comparison)
     # At the largest d the distribution functions differ by a few times 1/d.
     assert comparison.spectra[-1].kolmogorov_smirnov < 0.05, str(comparison)

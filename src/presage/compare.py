@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import copysign, nan, sqrt
+from math import copysign, isfinite, isnan, nan, sqrt
 from typing import Any, NamedTuple, final
 
 import numpy as np
-from scipy.special import ndtri, stdtr
+from scipy.special import chdtrc, ndtri, stdtr
 
 from presage import _check
 from presage.experiment.ensemble import OBSERVABLES, Ensemble
@@ -20,6 +20,7 @@ from presage.theory.solution import Solution
 
 AGREE = 3.0  # standard errors
 ROUNDING = 1e-9  # relative, of a mean: two numbers that are nearer than this are equal
+MISFIT = 1e-4  # probability below which a + b/d is said not to hold
 POINTS = 400  # of the quantile functions whose distance is taken
 
 
@@ -35,6 +36,7 @@ class Row(NamedTuple):
     a: float  # limit: of the fit a + b/d, or with a single d the mean itself
     a_error: float
     b: float  # 0 with a single d
+    misfit: float  # probability of means so far off the line a + b/d, 1 with fewer than three dimensions
     z: float  # (a - prediction) in standard errors, corrected for few seeds by Student's law
 
     @property
@@ -48,11 +50,13 @@ class Row(NamedTuple):
         sizes = " and ".join(map(str, self.d))
         how = f"networks of d = {sizes} extrapolate to" if len(self.d) > 1 else f"networks of d = {sizes} show"
         verdict = "they agree" if self.agrees else "they do not agree"
+        if isnan(self.z):
+            verdict = "the prediction has no error bar, so they cannot be compared"
         if len(self.d) == 1:
             verdict += ", finite-size effects of order 1/d included"
         return (
-            f"{self.name}: predicted {self.prediction:.6g}, {how} {self.a:.6g} +- {self.a_error:.1e} "
-            f"(z = {self.z:+.1f}): {verdict}."
+            f"{self.name}: predicted {self.prediction:.6g} +- {self.error_bar:.0e}, "
+            f"{how} {self.a:.6g} +- {self.a_error:.1e} (z = {self.z:+.1f}): {verdict}."
         )
 
 
@@ -69,6 +73,8 @@ class Spectrum(NamedTuple):
     @property
     def sentence(self) -> str:
         """The distances in words."""
+        if isnan(self.wasserstein):
+            return f"spectrum at d = {self.d}: there are no non-zero eigenvalues on both sides to compare."
         return (
             f"spectrum at d = {self.d}: non-zero eigenvalues are {self.wasserstein:.3g} from their quantiles on "
             f"average, their distribution function differs by at most {self.kolmogorov_smirnov:.3g}; "
@@ -103,6 +109,11 @@ class Comparison:
         """What to know before believing it, from both sides."""
         said = [*self.solution.caveats]
         said += [f"d = {ensemble.d}: {line}" for ensemble in self.ensembles for line in ensemble.caveats]
+        for kind in sorted({type(e.tokens).__name__ for e in self.ensembles} - {"Gaussian"}):
+            said.append(f"the networks saw {kind} tokens, and the prediction is for Gaussian ones.")
+        bent = [row.name for row in self.rows if row.misfit < MISFIT]
+        if bent:
+            said.append(f"a + b/d does not describe the {', '.join(bent)} of these sizes: use larger ones.")
         if len(self.rows[0].d) == 1:
             said.append("a single d cannot tell a difference from a finite-size effect: add an ensemble of another d.")
         return tuple(said)
@@ -144,6 +155,7 @@ def compare(solution: Solution, *ensembles: Ensemble) -> Comparison:
                 f"{len(ensemble.values('test_error'))} at d = {ensemble.d}",
                 "Use more seeds.",
             )
+    _one_kind(ensembles)
     ordered = _joined(ensembles)
     rows = tuple(_row(name, solution, ordered) for name in OBSERVABLES)
     return Comparison(solution, ensembles, rows, tuple(_spectrum(solution, d, group) for d, group in ordered.items()))
@@ -156,6 +168,7 @@ class Limit(NamedTuple):
     a_error: float
     b: float
     freedom: float  # degrees of freedom behind the standard error
+    misfit: float  # probability of means so far off the line, 1 with fewer than three dimensions
 
 
 def fit_limit(d: Floats, values: Sequence[Floats], grain: Floats | float = 0.0) -> Limit:
@@ -177,13 +190,31 @@ def fit_limit(d: Floats, values: Sequence[Floats], grain: Floats | float = 0.0) 
     total = float(parts.sum())
     freedom = total**2 / float(np.sum(parts**2 / (count - 1))) if total > 0 else float(np.sum(count - 1))
     b = float(coefficients[1] @ mean) if len(d) > 1 else 0.0
-    return Limit(float(coefficients[0] @ mean), sqrt(total), b, freedom)
+    a, misfit = float(coefficients[0] @ mean), 1.0
+    if len(d) > 2 and np.all(variance > 0):
+        misfit = float(chdtrc(len(d) - 2, np.sum((mean - a - b / d) ** 2 / variance)))
+    return Limit(a, sqrt(total), b, freedom, misfit)
 
 
 def normal_score(t: float, freedom: float) -> float:
     """The z that is as unlikely for a normal variable as `t` is for Student's with so many degrees of freedom."""
     tail = float(stdtr(freedom, -abs(t)))
     return copysign(-float(ndtri(tail)), t) if tail > 0 else t
+
+
+def _one_kind(ensembles: tuple[Ensemble, ...]) -> None:
+    """Complain about networks that are not independent, or not of one kind."""
+    kinds = {(e.task, type(e.tokens).__name__, e.centring) for e in ensembles}
+    if len(kinds) > 1:
+        remedy = "Compare them one kind at a time."
+        reason = "a mean over different tasks, tokens or centrings means nothing"
+        raise _check.complaint("ensembles", "be of one kind", reason, sorted(kinds), remedy)
+    networks = [(e.d, seed) for e in ensembles for seed in e.seeds]
+    twice = sorted({network for network in networks if networks.count(network) > 1})
+    if twice:
+        reason = "networks of one seed and dimension have the same data, and counting them twice halves no error"
+        remedy = "Use other seeds, for example simulate(problem, d=100, seeds=range(8, 16))."
+        raise _check.complaint("ensembles", "have different seeds", reason, twice[:3], remedy)
 
 
 def _joined(ensembles: tuple[Ensemble, ...]) -> dict[int, list[Ensemble]]:
@@ -196,11 +227,11 @@ def _row(name: str, solution: Solution, groups: dict[int, list[Ensemble]]) -> Ro
     mean = np.array([value.mean() for value in values])
     standard_error = np.array([value.std(ddof=1) / sqrt(len(value)) for value in values])
     d = np.array(list(groups), dtype=np.float64)
-    a, a_error, b, freedom = fit_limit(d, values, 1.0 / d if name == "rank" else 0.0)
+    a, a_error, b, freedom, misfit = fit_limit(d, values, 1.0 / d if name == "rank" else 0.0)
     prediction, bar = float(getattr(solution, name)), solution.error_bars[name]
     spread = sqrt(a_error**2 + (0.5 * bar) ** 2) + ROUNDING * abs(prediction)
-    z = normal_score((a - prediction) / spread, freedom)
-    return Row(name, prediction, bar, tuple(groups), mean, standard_error, a, a_error, b, z)
+    z = normal_score((a - prediction) / spread, freedom) if isfinite(spread) and spread > 0 else nan
+    return Row(name, prediction, bar, tuple(groups), mean, standard_error, a, a_error, b, misfit, z)
 
 
 def _spectrum(solution: Solution, d: int, group: list[Ensemble]) -> Spectrum:

@@ -169,17 +169,22 @@ class AMP(Trainer):
     def fit(self, objective: Objective, rng: np.random.Generator) -> Fit:
         began = perf_counter()
         history = []
+        S = best = np.zeros((objective.d, objective.d))
+        least = inf
         for state, step in self.states(objective):
             history.append((perf_counter() - began, state.loss))
+            if state.loss < least:  # of the S that the iteration started from
+                best, least = S, state.loss
+            S = state.S
             if step <= self.tol:
                 break
-        S = state.S
         data = objective.at_S(S)
         certificate = certify(objective, S, data)
         settled = step <= self.tol and certificate.residual <= STATIONARY * self.tol
         settled = settled and (not objective.factorized or certificate.rank <= objective.kappa)
         if not settled:
-            return self._finish(objective, S, history, rng)
+            lower = data.value + objective.penalty_at(S) <= least
+            return self._finish(objective, S if lower else best, history, rng)
         return Fit(
             S,
             data.value + objective.penalty_at(S),

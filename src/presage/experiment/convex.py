@@ -15,6 +15,7 @@ from presage.model.channels import Linear
 from presage.model.laws import Floats
 
 LOOK = 10  # iterations between two looks at the duality gap, which costs an eigenvalue problem of its own
+ROUNDINGS = 200.0  # a gap is not known better than this many rounding errors
 MARGIN = 1.02  # on the largest curvature, which power iteration approaches from below
 
 
@@ -50,6 +51,7 @@ class ProximalGradient(Trainer):
         before, gradient_before, momentum = S, here.gradient, 1.0
         history = [(perf_counter() - began, here.value)]
         certificate = certify(objective, S, here)
+        tol = max(self.tol, ROUNDINGS * objective.rounding)
         for iteration in range(1, self.steps + 1):
             # The gradient is affine in S: at the extrapolated point it is extrapolated too, without a pass.
             grown = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
@@ -65,15 +67,15 @@ class ProximalGradient(Trainer):
             history.append((perf_counter() - began, here.value + objective.penalty_at(S)))
             if iteration % LOOK == 0:
                 certificate = certify(objective, S, here)
-                if certificate.gap <= self.tol:
+                if certificate.gap <= tol:
                     break
         certificate = certify(objective, S, here)
-        converged = certificate.gap <= self.tol
+        converged = certificate.gap <= tol
         caveats = []
         if not converged:
             caveats.append(
                 f"ProximalGradient stopped after {self.steps} steps with a duality gap of {certificate.gap:.1e}, "
-                f"above its tolerance {self.tol:g}."
+                f"above its tolerance {tol:.1g}."
             )
         if objective.factorized and certificate.rank > objective.kappa:
             caveats.append(
@@ -102,6 +104,8 @@ def largest_curvature(objective: Objective, at_zero: Floats, rng: np.random.Gene
         direction /= np.linalg.norm(direction)
         image = objective.at_S(direction).gradient - at_zero
         found = float(np.linalg.norm(image))
+        if found == 0.0:  # scores that do not depend on S
+            return 1.0, passes
         if passes >= 5 and found - curvature < 2e-3 * found:
             break
         curvature, direction = found, image

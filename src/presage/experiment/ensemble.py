@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from presage.experiment.fit import Trainer
+from presage.experiment.tokens import Gaussian, Tokens
 from presage.model.laws import Floats
 from presage.model.penalties import NuclearPSD
 from presage.model.problem import Problem
@@ -26,13 +27,13 @@ class Ensemble:
     seeds: tuple[int, ...]
     trainer: Trainer
     task: str
-    test_error: Floats  # loss a fresh, noisy sample
-    train_loss: Floats  # the whole loss reached, penalty included, over d^2
-    train_error: Floats  # loss a sample
-    estimation_error: Floats  # |S_fit - S_0|_F^2/d
-    rank: Floats  # fraction of non-zero eigenvalues of S_fit
-    m: Floats  # Tr(S_fit S_0)/d
-    q: Floats  # |S_fit|_F^2/d
+    test_error: Floats = field(repr=False)  # loss a fresh, noisy sample
+    train_loss: Floats = field(repr=False)  # the whole loss reached, penalty included, over d^2
+    train_error: Floats = field(repr=False)  # loss a sample
+    estimation_error: Floats = field(repr=False)  # |S_fit - S_0|_F^2/d
+    rank: Floats = field(repr=False)  # fraction of non-zero eigenvalues of S_fit
+    m: Floats = field(repr=False)  # Tr(S_fit S_0)/d
+    q: Floats = field(repr=False)  # |S_fit|_F^2/d
     eigenvalues: Floats = field(repr=False)  # of S_fit, increasing, one row a seed
     residual: Floats = field(repr=False)  # of the subgradient, relative: 0 at a minimum
     gap: Floats = field(repr=False)  # relative duality gap; inf where the loss is not convex
@@ -40,6 +41,10 @@ class Ensemble:
     evaluations: NDArray[np.int64] = field(repr=False)  # passes over the data
     seconds: Floats = field(repr=False)
     failures: dict[int, str]  # reason of each seed that has no result
+    tokens: Tokens = Gaussian()  # noqa: RUF009 - frozen
+    centring: str = "trace"
+    dtype: str = "float64"
+    n_test: int = 20_000
     notes: tuple[str, ...] = field(default=(), repr=False)
 
     @property
@@ -75,6 +80,13 @@ class Ensemble:
 
     def __str__(self) -> str:
         done = len(self.seeds) - len(self.failures)
-        lines = [f"{done} networks of d = {self.d}, trained by {self.trainer}, task {self.task}"]
-        lines += [f"{name:<17} {self.mean(name):.6g} +- {self.standard_error(name):.1e}" for name in OBSERVABLES]
+        lines = [
+            f"{done} networks of d = {self.d}, trained by {self.trainer}",
+            f"task {self.task}, tokens {type(self.tokens).__name__}, centring by the {self.centring}, {self.dtype}",
+        ]
+        if done > 1:
+            lines += [f"{name:<17} {self.mean(name):.6g} +- {self.standard_error(name):.1e}" for name in OBSERVABLES]
+        elif done == 1:
+            lines += [f"{name:<17} {self.mean(name):.6g}" for name in OBSERVABLES]
+            lines.append("a single network has no standard error: use more seeds")
         return "\n".join([*lines, *(f"caveat: {line}" for line in self.caveats)])

@@ -35,7 +35,9 @@ class TrainError(ArithmeticError):
 class Certificate(NamedTuple):
     """How near a matrix is to a minimum of the loss, measured after the training and apart from it."""
 
-    residual: float  # what is left of the subgradient in S, relative to the slope of the data: 0 at a minimum
+    # What is left of the subgradient in S, relative to the slope of the data: 0 at a minimum. For a student narrower
+    # than the rank that its data ask for it stays large, since the minimum over all S is out of its reach.
+    residual: float
     gap: float  # convex problems: (loss - lower bound by duality)/loss; inf where no bound is known
     rank: float  # fraction of the eigenvalues that one proximal step leaves non-zero
 
@@ -79,7 +81,7 @@ def certify(objective: Objective, S: Floats, data: Evaluation, *, width: int | N
     theta, vectors = np.linalg.eigh(Lambda * S - 2.0 / d * data.gradient)
     kept = objective.penalty.shrink(theta, Lambda, objective.kappa)
     stepped = (vectors * kept) @ vectors.T
-    residual = 0.5 * Lambda * float(np.linalg.norm(stepped - S)) / slope if slope > 0 else float(size > 0)
+    residual = 0.5 * Lambda * float(np.linalg.norm(stepped - S)) / slope if slope > 0 else float(S.any())
     rank = min(int(np.count_nonzero(kept)), width or d) / d
     return Certificate(residual, _duality_gap(objective, S, data), rank)
 

@@ -6,6 +6,7 @@ added in their order. Threads only take lanes: a sum has the same digits for any
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -42,6 +43,10 @@ def in_lanes(n: int, d: int, T: int, threads: int, sweep: Callable[[list[slice]]
 @cache
 def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="presage-lane")
+
+
+if hasattr(os, "register_at_fork"):  # a forked child inherits the pool without its threads
+    os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 @cache

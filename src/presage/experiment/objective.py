@@ -80,6 +80,11 @@ class Objective:
         """Size of the target's pre-activations, and so of the eigenvalues of an S that fits them."""
         return float(np.sqrt(np.mean(self.samples.z_0**2)))
 
+    @property
+    def rounding(self) -> float:
+        """Relative rounding error of the precision in which the tokens are stored."""
+        return float(np.finfo(self.samples.tokens.dtype).eps)
+
     def shift(self, S: Floats) -> Floats:
         """Mean of the learner's scores, T x T: what the centring takes off."""
         T = self.samples.n_tokens

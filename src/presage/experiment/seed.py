@@ -12,7 +12,9 @@ from presage.experiment.fit import Certificate, Trainer, TrainError
 from presage.experiment.lanes import one_blas_thread
 from presage.experiment.objective import Objective
 from presage.experiment.tokens import Tokens
-from presage.model.laws import Floats
+from presage.model.discrete_laws import Empirical, PowerLaw
+from presage.model.laws import Floats, MarchenkoPastur
+from presage.model.penalties import NuclearPSD
 from presage.model.problem import Problem
 
 
@@ -51,8 +53,29 @@ class Setting:
         """Bytes that one network needs: tokens, labels and messages of each sample, matrices of the trainer."""
         T, n_in = self.problem.channel.n_tokens, self.problem.channel.n_in
         samples = 8 * self.n * (3 * T * T + 5 * n_in)
-        matrices = 8 * (60 + T * T) * self.d * max(self.d, self.width)
+        means = T * T * self.d if self.centring == "mean" else 0
+        matrices = 8 * self.d * (60 * max(self.d, self.width) + means)
         return (self.token_bytes if self.storage == "memory" else 0) + samples + matrices
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What differs from the problem as the theory has it, in plain sentences."""
+        said, target, d = [], self.problem.target, self.d
+        widths = {"kappa": self.problem.kappa} if isinstance(self.problem.penalty, NuclearPSD) else {}
+        if isinstance(target, MarchenkoPastur):
+            widths["kappa_0"] = target.kappa_0
+        for name, ratio in widths.items():
+            whole = max(1, round(ratio * d))
+            if abs(whole - ratio * d) > 1e-9 * d:
+                said.append(f"{name} d = {ratio * d:g} is not a whole number: the networks have {whole}.")
+        if isinstance(target, PowerLaw | Empirical) and d % len(target.atoms.positions):
+            said.append(
+                f"the target has {len(target.atoms.positions)} different eigenvalues, and a matrix of d = {d} cannot "
+                "hold each equally often: every network draws its own. Use a target of d eigenvalues."
+            )
+        if self.dtype == "float32":
+            said.append("float32: gradients are known to about 4e-3 of their parts, and stopping rules go no further.")
+        return tuple(said)
 
 
 class Outcome(NamedTuple):

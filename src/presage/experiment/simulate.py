@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 
 from presage import _check
+from presage.experiment.amp import AMP
 from presage.experiment.data import Centring, Storage, Task
 from presage.experiment.ensemble import Ensemble
 from presage.experiment.fit import Trainer, TrainError
-from presage.experiment.gradient import LBFGS
 from presage.experiment.seed import Failure, Outcome, Setting, run
 from presage.experiment.tokens import Gaussian, Tokens
+from presage.model.channels import Linear, Softmax
 from presage.model.laws import Floats
+from presage.model.penalties import Frobenius, NuclearPSD
 from presage.model.problem import Problem
 
 GIGABYTE = 1e9
@@ -53,12 +55,13 @@ def simulate(
         problem: what is learned; the number of samples is ``round(alpha d^2)``.
         d: dimension of a token.
         seeds: how many networks (seeds 0, 1, ...), or the seeds themselves.
-        trainer: how the loss is minimised: `LBFGS` (the default), `AMP`, `Adam` or `ProximalGradient`.
+        trainer: how the loss is minimised: `AMP` (the default, and the fastest; it ends with `LBFGS` where it has to),
+            `LBFGS`, `Adam`, or `ProximalGradient` for convex problems.
         task: "label" learns the attention matrix, "sequence" the output tokens.
         tokens: `Gaussian` (the default), `Rademacher` or `Embeddings`.
         centring: "trace" subtracts the mean score that Gaussian tokens have, "mean" the mean over the training set.
         n_test: number of fresh samples for the test error, drawn in blocks.
-        dtype: "float64", or "float32" for half the memory and twice the speed at 1e-4 or so of accuracy.
+        dtype: "float64", or "float32" for half the memory and twice the speed, and an S good to 1e-3 or so.
         storage: "disk" keeps the tokens in a temporary file, for data larger than memory.
         processes: how many networks are trained at a time; the numbers do not depend on it.
         progress: whether to show a bar; by default when standard error is a terminal.
@@ -86,16 +89,15 @@ def simulate(
     except KeyboardInterrupt:
         ended = sum(isinstance(outcome, Outcome) for outcome in outcomes.values())
         partial = _gather(setting, numbers, outcomes) if ended else None
-        message = (
-            f"simulate was interrupted after {ended} of {len(numbers)} seeds. They are in the `partial` of this "
-            "exception; run the other seeds by passing them as `seeds=[...]`."
-        )
+        message = f"simulate was interrupted after {ended} of {len(numbers)} seeds."
+        if ended:
+            message += " They are in the `partial` of this exception; pass the others as `seeds=[...]` to go on."
         raise TrainInterrupted(message, partial) from None
     ensemble = _gather(setting, numbers, outcomes)
     if len(ensemble.failures) == len(numbers):
         raise TrainError(
             f"None of the {len(numbers)} networks could be trained; seed {numbers[0]}: {ensemble.failures[numbers[0]]}",
-            "Try trainer=LBFGS(), or a smaller d.",
+            "Try another trainer, for example LBFGS(), or a smaller d.",
             ensemble,
         )
     return ensemble
@@ -150,7 +152,11 @@ def _gather(setting: Setting, seeds: tuple[int, ...], outcomes: dict[int, Outcom
         converged=np.array([isinstance(o, Outcome) and o.converged for o in inorder]),
         evaluations=np.array([o.evaluations if isinstance(o, Outcome) else 0 for o in inorder]),
         failures={seed: o.reason for seed, o in zip(seeds, inorder, strict=True) if isinstance(o, Failure)},
-        notes=tuple(notes),
+        tokens=setting.tokens,
+        centring=setting.centring,
+        dtype=setting.dtype,
+        n_test=setting.n_test,
+        notes=(*setting.notes, *notes),
     )
 
 
@@ -162,7 +168,7 @@ def _setting(
         "problem", problem, Problem, reason="it says what is learned", remedy="Use for example attention(...)."
     )
     d = _check.integer("d", d, at_least=2, reason="it is the dimension of a token", remedy="Use for example d=100.")
-    trainer = LBFGS() if trainer is None else trainer
+    trainer = AMP() if trainer is None else trainer
     _check.instance(
         "trainer", trainer, Trainer, reason="it minimises the loss", remedy="Use for example trainer=LBFGS()."
     )
@@ -184,12 +190,20 @@ def _setting(
             raise _check.complaint(
                 name, f"be {words}", "there is no other", value, f'Use for example {name}="{allowed[0]}".'
             )
+    for name, kinds in (("channel", (Linear, Softmax)), ("penalty", (NuclearPSD, Frobenius))):
+        _check.instance(
+            name,
+            getattr(problem, name),
+            kinds,
+            reason="training is known for these only",
+            remedy="Use one of the named problems, for example attention(...).",
+        )
     setting = Setting(problem, d, trainer, task, tokens, centring, n_test, dtype, storage)
     if setting.n < 1:
-        least = 1.0 / d**2
+        least = 0.5 / d**2
         raise _check.complaint(
             "alpha",
-            f"be at least {least:.2g} at d = {d}",
+            f"be above {least:.2g} at d = {d}",
             "alpha d^2 is the number of samples, and there must be one",
             problem.alpha,
             "Use a larger d or alpha.",
@@ -200,7 +214,9 @@ def _setting(
 def _seeds(seeds: Any) -> tuple[int, ...]:
     reason, remedy = "each network has its own random numbers", "Use for example seeds=8, or seeds=[0, 1, 2]."
     if isinstance(seeds, Sequence | np.ndarray | range) and not isinstance(seeds, str):
-        numbers = tuple(_check.integer("seeds", s, at_least=0, reason=reason, remedy=remedy) for s in seeds)
+        numbers = tuple(
+            _check.integer("seeds", s, at_least=0, at_most=2**53, reason=reason, remedy=remedy) for s in seeds
+        )
         if not numbers or len(set(numbers)) < len(numbers):
             raise _check.complaint("seeds", "be different numbers, at least one", reason, seeds, remedy)
         return numbers
@@ -218,10 +234,9 @@ def _processes(setting: Setting, seeds: int, processes: Any) -> int:
         raise _check.complaint(
             "d",
             f"be such that one network needs less than the {available / GIGABYTE:.3g} GB of memory that are free",
-            f"alpha = {setting.problem.alpha:g} and d = {setting.d} make {setting.n} samples, "
-            f"{setting.memory / GIGABYTE:.3g} GB",
+            f"{setting.n} samples and a width of {setting.width} make {setting.memory / GIGABYTE:.3g} GB",
             setting.d,
-            'Use a smaller d or alpha, dtype="float32", or storage="disk".',
+            'Use a smaller d, alpha or kappa, dtype="float32", or storage="disk".',
         )
     workers: int = min(processes or available_cores(), seeds, fit)
     room = shutil.disk_usage(tempfile.gettempdir()).free
