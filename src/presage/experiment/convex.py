@@ -22,7 +22,7 @@ MARGIN = 1.02  # on the largest curvature, which power iteration approaches from
 @final
 @dataclass(frozen=True)
 class ProximalGradient(Trainer):
-    """FISTA with restart, until the loss is proven to be within `tol` (relative) of its minimum.
+    """FISTA [BT09] with restart [OC15], until the loss is proven to be within `tol` (relative) of its minimum.
 
     For outputs linear in S (quadratic network, linear attention), where the loss is convex in S. The width of the
     student plays no part but for its weight decay: the minimum is that of a student at least as wide as its rank.

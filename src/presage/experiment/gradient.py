@@ -53,7 +53,6 @@ class _Watch:
         self.evaluations, self.began = 0, perf_counter()
         self.history: list[tuple[float, float]] = []
         self.relative = np.inf
-        self.smallest = np.inf
 
     def evaluate(self, A: Floats) -> Evaluation:
         evaluation, scale = whole(self.objective, A)
@@ -66,12 +65,13 @@ class _Watch:
         self.history.append((perf_counter() - self.began, value))
         return self.relative <= self.tol
 
-    def fit(self, A: Floats, limit: str) -> Fit:
+    def fit(self, A: Floats, limit: str) -> tuple[Fit, bool]:
+        """What was found at A, and whether it is a saddle point: stationary in W, and far from it in S."""
         objective = self.objective
         S = objective.S_of(A) if objective.factorized else A
         data = objective.at_S(S)
         certificate = certify(objective, S, data, width=objective.width if objective.factorized else None)
-        stuck = certificate.residual > SADDLE and not _full(objective, A)
+        stuck = self.relative <= self.tol and certificate.residual > SADDLE and not _full(objective, A)
         # At small weight decay rounding keeps the gradient in W from vanishing beside the decay, not the one in S.
         converged = not stuck and (self.relative <= self.tol or certificate.residual <= self.tol)
         caveats = []
@@ -82,7 +82,7 @@ class _Watch:
                 f"{self.name} stopped {limit} with a relative gradient of {self.relative:.1e}, "
                 f"above its tolerance {self.tol:.1g}."
             )
-        return Fit(
+        fit = Fit(
             S,
             data.value + objective.penalty_at(S),
             data.value / objective.n,
@@ -93,6 +93,7 @@ class _Watch:
             np.array(self.history).reshape(-1, 2),
             tuple(caveats),
         )
+        return fit, stuck
 
 
 @final
@@ -110,7 +111,6 @@ class LBFGS(Trainer):
 
     def __post_init__(self) -> None:
         check_options(self)
-
         memory = _check.integer(
             "memory",
             self.memory,
@@ -125,17 +125,17 @@ class LBFGS(Trainer):
 
     def from_start(self, objective: Objective, A: Floats) -> Fit:
         """Minimise from a given start: W, or S where S itself is trained."""
-        fit, A = self._descend(objective, A)
+        fit, A, stuck = self._descend(objective, A)
         for _ in range(ESCAPES):
-            if not objective.factorized or fit.certificate.residual <= SADDLE or _full(objective, A):
+            if not stuck:
                 break
-            again, A = self._descend(objective, _off_the_saddle(objective, fit.S, A))
+            again, A, stuck = self._descend(objective, _off_the_saddle(objective, fit.S, A))
             history = np.concatenate([fit.history, again.history + np.array([fit.seconds, 0.0])])
             seconds, evaluations = fit.seconds + again.seconds, fit.evaluations + again.evaluations
             fit = replace(again, history=history, seconds=seconds, evaluations=evaluations)
         return fit
 
-    def _descend(self, objective: Objective, A: Floats) -> tuple[Fit, Floats]:
+    def _descend(self, objective: Objective, A: Floats) -> tuple[Fit, Floats, bool]:
         from scipy.optimize import minimize
 
         tol = max(self.tol, ROUNDINGS * objective.rounding)
@@ -155,7 +155,8 @@ class LBFGS(Trainer):
         best = result.x.reshape(shape)
         watch.evaluate(best)
         limit = f"after {result.nit} steps" if result.nit >= self.steps else "where no step lowers the loss any more"
-        return watch.fit(best, limit), best
+        fit, stuck = watch.fit(best, limit)
+        return fit, best, stuck
 
 
 def _full(objective: Objective, W: Floats) -> bool:
@@ -232,4 +233,4 @@ class Adam(Trainer):
             A, state = self.update(A, evaluation.gradient, state)
         else:
             watch.evaluate(A)
-        return watch.fit(A, f"after {self.steps} steps")
+        return watch.fit(A, f"after {self.steps} steps")[0]
