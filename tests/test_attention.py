@@ -157,7 +157,7 @@ def test_strong_weight_decay_sets_everything_to_zero():
     assert s.rank == s.replicon == 0.0
     rng = np.random.default_rng(15)
     z_0 = np.sqrt(CHECK.rho_0) * rng.standard_normal((400_000, 3))
-    sample = CHECK.channel.loss(z_0, np.zeros(3))
+    sample = CHECK.channel.loss_at(z_0, np.zeros(3))
     assert s.test_error == s.train_error
     assert s.test_error == pytest.approx(sample.mean(), abs=4 * sample.std() / np.sqrt(sample.size))
     assert s.train_loss == pytest.approx(CHECK.alpha * s.test_error, rel=1e-12)

@@ -40,7 +40,7 @@ def loss_gradient(channel, label, h):
 
 
 def objective(channel, z_0, z, Sigma, h):
-    return 0.5 * np.sum((h - z) ** 2, axis=-1) + Sigma * channel.loss(z_0, h)
+    return 0.5 * np.sum((h - z) ** 2, axis=-1) + Sigma * channel.loss_at(z_0, h)
 
 
 def polish(channel, z_0, z, Sigma, start):
@@ -104,10 +104,10 @@ def test_loss_is_the_squared_distance_over_all_entries(channel):
     z_0, z = draw(channel, 20, 2)
     entries = channel.target_output(z_0) - channel.output(z)
     expected = [np.linalg.norm(entry) ** 2 for entry in entries]
-    np.testing.assert_allclose(channel.loss(z_0, z), expected, rtol=1e-13)
-    assert channel.loss(z_0[0], z[0]) == pytest.approx(expected[0], rel=1e-13)
+    np.testing.assert_allclose(channel.loss_at(z_0, z), expected, rtol=1e-13)
+    assert channel.loss_at(z_0[0], z[0]) == pytest.approx(expected[0], rel=1e-13)
     ratio = getattr(channel, "target_beta", 1.0) / getattr(channel, "beta", 1.0)
-    np.testing.assert_allclose(channel.loss(z_0, ratio * z_0), 0, atol=1e-28)
+    np.testing.assert_allclose(channel.loss_at(z_0, ratio * z_0), 0, atol=1e-28)
 
 
 def test_two_tokens_are_two_sigmoids():
@@ -119,7 +119,7 @@ def test_two_tokens_are_two_sigmoids():
         return 1 / (1 + np.exp(-1.4 * np.array([sqrt(2) * e2 + e1, sqrt(2) * e2 - e1])))
 
     expected = 2 * np.sum((rows(z) - rows(z_0)) ** 2, axis=0)
-    np.testing.assert_allclose(channel.loss(z_0, z), expected, rtol=1e-12)
+    np.testing.assert_allclose(channel.loss_at(z_0, z), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("T", [1, 3])
@@ -154,8 +154,8 @@ def test_f_is_minus_the_gradient_at_the_prox(channel, Sigma):
     for f, report in (solve(channel, anchor, z, Sigma) for solve in solvers):
         p = z + Sigma * f
         np.testing.assert_allclose(f, -loss_gradient(channel, label, p), rtol=0, atol=1e-12)
-        np.testing.assert_allclose(report[:, LOSS_AT_P], channel.loss(z_0, p), rtol=0, atol=1e-13)
-        np.testing.assert_allclose(report[:, LOSS_AT_Z], channel.loss(z_0, z), rtol=0, atol=1e-13)
+        np.testing.assert_allclose(report[:, LOSS_AT_P], channel.loss_at(z_0, p), rtol=0, atol=1e-13)
+        np.testing.assert_allclose(report[:, LOSS_AT_Z], channel.loss_at(z_0, z), rtol=0, atol=1e-13)
     np.testing.assert_allclose(channel.prox(z_0, z, Sigma), p, rtol=0, atol=1e-13)
 
 

@@ -73,8 +73,8 @@ def test_half_planes_are_enough_for_two_tokens(Sigma):
     f = (channel.prox(z_0, z, Sigma) - z) / Sigma
     ours = GaussHermite(6, angle=0.0, dropped=0.0).averages(channel, rho_0, Overlaps(m, q, Sigma))
     assert ours.square[0] == pytest.approx(weights @ np.sum(f**2, axis=1), rel=1e-9)
-    assert ours.train_error[0] == pytest.approx(weights @ channel.loss(z_0, z + Sigma * f), rel=1e-9)
-    assert ours.test_error[0] == pytest.approx(weights @ channel.loss(z_0, z), rel=1e-12)
+    assert ours.train_error[0] == pytest.approx(weights @ channel.loss_at(z_0, z + Sigma * f), rel=1e-9)
+    assert ours.test_error[0] == pytest.approx(weights @ channel.loss_at(z_0, z), rel=1e-12)
     assert ours.stein_z[0] == pytest.approx(weights @ np.sum(f * (b @ ACTIVE), axis=1) / sigma, rel=1e-9)
 
 
@@ -93,7 +93,7 @@ def test_both_proximal_maps_find_the_lower_of_two_minima(Sigma, z_0, z):
     e_0, e = ACTIVE @ label, ACTIVE @ centre
 
     def objective(p):
-        return np.sum((p - centre) ** 2, axis=-1) / (2 * Sigma) + channel.loss(label, p)
+        return np.sum((p - centre) ** 2, axis=-1) / (2 * Sigma) + channel.loss_at(label, p)
 
     line = np.linspace(-6.0, 6.0, 481)
     grid = objective(centre + np.array(list(product(line, repeat=2))) @ ACTIVE).min()
@@ -112,7 +112,7 @@ def test_softmax_is_blind_to_a_common_shift(n_tokens):
     shift = rng.standard_normal((50, 1)) * blind
     p = channel.prox(z_0, z, 0.3)
     np.testing.assert_allclose((p - z) @ blind, 0.0, atol=1e-12)
-    np.testing.assert_allclose(channel.loss(z_0, z + shift), channel.loss(z_0, z), atol=1e-13)
+    np.testing.assert_allclose(channel.loss_at(z_0, z + shift), channel.loss_at(z_0, z), atol=1e-13)
     np.testing.assert_allclose(channel.prox(z_0 + shift, z, 0.3), p, atol=1e-9)
     np.testing.assert_allclose(channel.prox(z_0, z + shift, 0.3), p + shift, atol=1e-9)
 
@@ -128,8 +128,8 @@ def test_averages_over_the_active_directions_are_those_over_all_components():
     rule = Sobol(1024, 16, seed=2).averages(channel, rho_0, overlaps)
     for name, sample in {
         "square": np.sum(f**2, axis=1),
-        "train_error": channel.loss(z_0, z + overlaps.Sigma * f),
-        "test_error": channel.loss(z_0, z),
+        "train_error": channel.loss_at(z_0, z + overlaps.Sigma * f),
+        "test_error": channel.loss_at(z_0, z),
         "slope_z": np.sum(f * b, axis=1) / sigma,
     }.items():
         column = getattr(rule, name)

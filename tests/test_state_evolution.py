@@ -115,3 +115,16 @@ def test_overlaps_are_those_of_a_sampled_matrix(law, penalty):
         shrunk[:, None] - shrunk, values[:, None] - values, where=~np.eye(d, dtype=bool), out=np.zeros((d, d))
     )
     assert side.overlaps.Sigma == pytest.approx(slope.mean(), rel=5e-3)
+
+
+@pytest.mark.parametrize("n_tokens", [1, 3])
+@pytest.mark.parametrize("penalty", [ps.NuclearPSD(0.05), ps.Frobenius(0.05)])
+def test_linear_averages_give_the_explicit_map(n_tokens, penalty):
+    """Newton on all six equations ends where the explicit solution of the linear channel is."""
+    problem = ps.Problem(ps.MarchenkoPastur(0.5), ps.Linear(n_tokens), penalty, alpha=0.4, noise=0.5)
+    explicit = ps.solve(problem)
+    found = ps.solve(problem, solver=ps.StateEvolution(), tol=1e-10)
+    assert "explicit" in explicit.message
+    assert "Newton" in found.message
+    for name in ("test_error", "train_error", "train_loss", "estimation_error", "rank", "replicon"):
+        assert getattr(found, name) == pytest.approx(getattr(explicit, name), rel=1e-7), name

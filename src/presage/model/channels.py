@@ -58,10 +58,13 @@ class Channel(ABC):
     def output(self, z: ArrayLike) -> Floats:
         """Output of a learner whose pre-activation has components ``z``."""
 
-    def loss(self, z_0: ArrayLike, z: ArrayLike) -> Floats:
+    def loss(self, label: Floats, output: Floats) -> Floats:
         """Squared Frobenius distance of label and output, over all T^2 entries."""
-        residual = self.target_output(z_0) - self.output(z)
-        return np.asarray(np.sum(residual**2, axis=(-2, -1)))
+        return np.asarray(np.sum((label - output) ** 2, axis=(-2, -1)))
+
+    def loss_at(self, z_0: ArrayLike, z: ArrayLike) -> Floats:
+        """Loss of a learner with pre-activation ``z`` on the label that ``z_0`` gives."""
+        return self.loss(self.target_output(z_0), self.output(z))
 
     @abstractmethod
     def prox(self, z_0: ArrayLike, z: ArrayLike, Sigma: float) -> Floats:

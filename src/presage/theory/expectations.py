@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 
 from presage import _check
-from presage.model.channels import Softmax
+from presage.model.channels import Channel, Linear, Softmax
 from presage.model.laws import Floats
 from presage.model.pair_prox import pair_prox, scan_space
 from presage.model.prox_report import LOSS_AT_P, LOSS_AT_Z, OTHER_MINIMUM, REPORTED, SQUARE_Z, TRACE_ANCHOR, TRACE_Z
@@ -43,7 +43,7 @@ class Rule(ABC):
     """A way to average over the pre-activations."""
 
     @abstractmethod
-    def averages(self, channel: Softmax, rho_0: float, overlaps: Overlaps, sigma: float | None = None) -> Averages:
+    def averages(self, channel: Channel, rho_0: float, overlaps: Overlaps, sigma: float | None = None) -> Averages:
         """Average everything that state evolution needs, at the given overlaps.
 
         `sigma` is the deviation of ``z`` given ``z_0``, where it is known better than from the overlaps.
@@ -78,6 +78,41 @@ def _stein(gaussian: _Gaussian, f_a: Floats, f_b: Floats) -> tuple[Floats, Float
 
 @final
 @dataclass(frozen=True)
+class Exact(Rule):
+    """Linear channels: ``f = (z_0 - z) 4/(1 + 4 Sigma)``, and every average is in closed form.
+
+    Equation: [BETKZ25] Appendix C.
+    Checked: tests/test_state_evolution.py::test_linear_averages_give_the_explicit_map
+    """
+
+    def averages(self, channel: Channel, rho_0: float, overlaps: Overlaps, sigma: float | None = None) -> Averages:
+        _check.instance(
+            "channel",
+            channel,
+            Linear,
+            reason="only the averages of a linear channel are in closed form",
+            remedy="Use GaussHermite() or Sobol().",
+        )
+        root_rho, mean, own = _gaussian(rho_0, overlaps, sigma)
+        distance = (root_rho - mean) ** 2 + own**2  # E (z_0 - z)^2 of a component
+        L, shrunk = channel.n_in, 1.0 / (1.0 + 4.0 * overlaps.Sigma)
+        slope = np.array([4.0 * L * shrunk])
+        test_error = np.array([2.0 * L * distance])
+        return Averages(
+            slope_z=-slope,
+            slope_z_0=slope,
+            stein_z=-slope,
+            stein_z_0=slope,
+            square=np.array([16.0 * L * shrunk**2 * distance]),
+            square_slope=np.array([16.0 * L * shrunk**2]),
+            train_error=test_error * shrunk**2,
+            test_error=test_error,
+            jumps=0.0,
+        )
+
+
+@final
+@dataclass(frozen=True)
 class GaussHermite(Rule):
     """Product rule for two tokens, with its symmetries; nodes of negligible weight are left out.
 
@@ -96,7 +131,8 @@ class GaussHermite(Rule):
         if nodes % 2:
             raise _check.complaint("nodes", "be even", "half of each plane is used, by symmetry", nodes, remedy)
 
-    def averages(self, channel: Softmax, rho_0: float, overlaps: Overlaps, sigma: float | None = None) -> Averages:
+    def averages(self, channel: Channel, rho_0: float, overlaps: Overlaps, sigma: float | None = None) -> Averages:
+        assert isinstance(channel, Softmax)
         if channel.n_tokens != 2:
             raise _check.complaint(
                 "rule",
@@ -178,7 +214,8 @@ class Sobol(Rule):
         _check.integer("replicates", self.replicates, at_least=1, reason="each is one estimate", remedy=remedy)
         _check.integer("seed", self.seed, at_least=0, reason="it seeds the scrambles", remedy=remedy)
 
-    def averages(self, channel: Softmax, rho_0: float, overlaps: Overlaps, sigma: float | None = None) -> Averages:
+    def averages(self, channel: Channel, rho_0: float, overlaps: Overlaps, sigma: float | None = None) -> Averages:
+        assert isinstance(channel, Softmax)
         gaussian = _gaussian(rho_0, overlaps, sigma)
         columns = [
             _sobol_sums(channel, gaussian, overlaps.Sigma, _points(2 * channel.n_active, self.nodes, seed))

@@ -13,10 +13,10 @@ from math import log, sqrt
 import numpy as np
 from scipy.special import stdtrit
 
-from presage.model.channels import Softmax
+from presage.model.channels import Channel
 from presage.model.laws import Floats
 from presage.model.problem import Problem
-from presage.theory.expectations import GaussHermite, Rule, Sobol
+from presage.theory.expectations import Exact, GaussHermite, Rule, Sobol
 from presage.theory.newton import OBSERVABLES, Evaluator, Linearization, NoConvergenceError, State, linearize, loss
 from presage.theory.order_parameters import Conjugates
 from presage.theory.search import coarse_rule, search, zero_state
@@ -67,14 +67,19 @@ def refine(evaluator: Evaluator, y: Floats, rule: Rule, linear: Linearization, *
     raise NoConvergenceError(best)
 
 
-def rules(channel: Softmax, jumps: float, most_nodes: int, seed: int) -> Iterator[Rule]:
+def rules(channel: Channel, jumps: float, most_nodes: int, seed: int) -> Iterator[Rule]:
     """Finer and finer rules."""
-    if channel.n_tokens == 2:
+    coarse = coarse_rule(channel)
+    if isinstance(coarse, Exact):
+        yield coarse
+        return
+    product = isinstance(coarse, GaussHermite)
+    if product:
         yield GaussHermite(24)
         if jumps < 1e-3:
             yield GaussHermite(40)
     replicates = 16
-    nodes = 4096 if channel.n_tokens == 2 else 1024
+    nodes = 4096 if product else 1024
     while nodes * replicates <= most_nodes:
         yield Sobol(nodes, replicates, seed)
         nodes *= 4
@@ -95,6 +100,8 @@ def error_bars(evaluator: Evaluator, state: State, rule: Rule, linear: Lineariza
     """
     mean = state.observables.mean(axis=0)
     leftover = np.abs(linear.shift(state.residual))
+    if isinstance(rule, Exact):
+        return np.zeros_like(mean), leftover + ROUNDING * np.abs(mean)
     if companions(rule):
         moves = []
         for companion in companions(rule):

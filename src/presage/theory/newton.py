@@ -6,12 +6,13 @@ unknown is ``y = log (m_hat, q_hat, Sigma_hat)`` and one evaluation goes penalty
 
 from __future__ import annotations
 
+from functools import singledispatch
 from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
 
-from presage.model.channels import Softmax
+from presage.model.channels import Channel, Softmax
 from presage.model.laws import Floats
 from presage.model.problem import Problem
 from presage.model.tokens_prox import CONVEX
@@ -98,11 +99,21 @@ class NoConvergenceError(ArithmeticError):
         self.state = state
 
 
+@singledispatch
+def may_jump(channel: Channel, averages: Averages, Sigma: float) -> bool:
+    """Whether the proximal problem of a sample can have two minima, so that p jumps and its derivative has poles."""
+    return averages.jumps > 0.0
+
+
+@may_jump.register
+def _(channel: Softmax, averages: Averages, Sigma: float) -> bool:
+    return Sigma * channel.beta**2 > CONVEX
+
+
 class Evaluator:
     """Evaluates the map ``y -> F(y)`` of one problem, and counts."""
 
     def __init__(self, problem: Problem) -> None:
-        assert isinstance(problem.channel, Softmax)
         self.problem = problem
         self.channel = problem.channel
         self.rho_0 = problem.rho_0
@@ -114,8 +125,8 @@ class Evaluator:
         conjugates = Conjugates(*(float(value) for value in np.exp(y)))
         side = weight_side(problem.penalty, problem.target, problem.kappa, conjugates)
         averages = rule.averages(self.channel, self.rho_0, side.overlaps, own_deviation(problem, side))
-        # Where the proximal problem can have two minima, p jumps and its derivative has poles: then Stein's lemma.
-        stein = side.overlaps.Sigma * self.channel.beta**2 > CONVEX and side.overlaps.q > 0.0
+        # Where p can jump, slopes are taken by Stein's lemma.
+        stein = may_jump(self.channel, averages, side.overlaps.Sigma) and side.overlaps.q > 0.0
         mapped = sample_side(problem.alpha, averages, stein=stein)
         with np.errstate(divide="ignore", invalid="ignore"):
             logs, target = np.log(mapped), np.log(mapped.mean(axis=0))

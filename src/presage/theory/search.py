@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+from functools import singledispatch
+from typing import NamedTuple
 
 import numpy as np
 
-from presage.model.channels import Softmax
+from presage.model.channels import Channel, Linear, Softmax
 from presage.model.laws import Floats
 from presage.model.penalties import NuclearPSD
 from presage.model.problem import Problem
 from presage.theory import quadratic, ridge
-from presage.theory.expectations import GaussHermite, Rule, Sobol
+from presage.theory.expectations import Exact, GaussHermite, Rule, Sobol
 from presage.theory.newton import NUDGE, Evaluator, Linearization, NoConvergenceError, State, loss, newton
 from presage.theory.order_parameters import Overlaps
 from presage.theory.state_evolution import sample_side
@@ -20,21 +22,40 @@ STEPS = 150  # of message passing, when Newton needs a better start
 COARSE = 1e-5  # residual at which a cheap rule has done its work
 
 
-def linear_guess(problem: Problem) -> Floats:
-    """Start from the linear channel that resembles the softmax: same active directions, mean curvature of the loss.
+class Likeness(NamedTuple):
+    """The linear channel that resembles a channel: near its minimum the loss is ``2 H |h - r z_0|^2``."""
 
-    Near its minimum the loss is ``(H/2) |h - r z_0|^2`` in each of the ``n_active`` directions, with
-    ``r = beta_0/beta`` and mean curvature H. A linear channel has ``H = 4``; so loss and penalty are scaled to it,
-    and the answer is explicit.
-    """
-    channel = problem.channel
-    assert isinstance(channel, Softmax)
+    ratio: float  # r
+    curvature: float  # H, 1 for a linear channel
+
+
+@singledispatch
+def likeness(channel: Channel, rho_0: float) -> Likeness:
+    """Where the loss of a sample has its minimum, and how curved it is there, on average."""
+    raise TypeError(f"no linear channel is known that resembles {channel!r}")
+
+
+@likeness.register
+def _(channel: Linear, rho_0: float) -> Likeness:
+    return Likeness(1.0, 1.0)
+
+
+@likeness.register
+def _(channel: Softmax, rho_0: float) -> Likeness:
     ratio = channel.beta_ratio
-    rho = problem.rho_0 * ratio**2
+    rho = rho_0 * ratio**2
     matched = Softmax(channel.n_tokens, channel.beta, channel.beta)
     averages = coarse_rule(channel).averages(matched, rho, Overlaps(rho, rho, 0.0))
-    curvature = -float(averages.slope_z.mean()) / channel.n_active / 4.0
-    alpha = problem.alpha * channel.n_active
+    return Likeness(ratio, -float(averages.slope_z.mean()) / channel.n_active / 4.0)
+
+
+def linear_guess(problem: Problem) -> Floats:
+    """Start from the linear channel that resembles the channel: same active directions, mean curvature of the loss.
+
+    Loss and penalty are scaled to it, and the answer is explicit.
+    """
+    ratio, curvature = likeness(problem.channel, problem.rho_0)
+    alpha = problem.alpha * problem.channel.n_active
     if isinstance(problem.penalty, NuclearPSD):
         strength = problem.penalty.lambda_tilde(problem.kappa)
         point = quadratic.solve_point(problem.target, problem.noise, alpha, strength / (ratio * curvature), tol=1e-4)
@@ -45,8 +66,19 @@ def linear_guess(problem: Problem) -> Floats:
     return np.log([m_hat, conjugates.q_hat * (curvature * ratio) ** 2, conjugates.Sigma_hat * curvature])
 
 
-def coarse_rule(channel: Softmax) -> Rule:
+@singledispatch
+def coarse_rule(channel: Channel) -> Rule:
     """A rule good to a few digits, for the search."""
+    raise TypeError(f"no rule is known for averages over a sample of {channel!r}")
+
+
+@coarse_rule.register
+def _(channel: Linear) -> Rule:
+    return Exact()
+
+
+@coarse_rule.register
+def _(channel: Softmax) -> Rule:
     return GaussHermite(12) if channel.n_tokens == 2 else Sobol(1024, 1)
 
 
@@ -131,15 +163,18 @@ def _run_away(
     raise NoConvergenceError(state)
 
 
-def search_rules(channel: Softmax) -> list[tuple[Rule, float]]:
+def search_rules(channel: Channel) -> list[tuple[Rule, float]]:
     """Rules for the search and the residual to which each can be trusted.
 
     Where samples jump, a product rule is too regular: its map has steps that Newton cannot follow. Scattered points
     do better.
     """
-    if channel.n_tokens == 2:
-        return [(coarse_rule(channel), COARSE), (Sobol(8192, 1), 30 * COARSE)]
-    return [(coarse_rule(channel), 30 * COARSE)]
+    rule = coarse_rule(channel)
+    if isinstance(rule, Exact):
+        return [(rule, COARSE)]
+    if isinstance(rule, GaussHermite):
+        return [(rule, COARSE), (Sobol(8192, 1), 30 * COARSE)]
+    return [(rule, 30 * COARSE)]
 
 
 def _iterate(evaluator: Evaluator, rule: Rule, steps: int) -> Floats:

@@ -126,8 +126,6 @@ class StateEvolution(Solver):
 
     def solve(self, problem: Problem, *, init: Solution | None, tol: float) -> Solution:
         channel = problem.channel
-        if not isinstance(channel, Softmax):
-            return ExplicitMap().solve(problem, init=init, tol=tol)
         accuracy = self.accuracy or {2: 1e-4, 3: 1e-3}.get(channel.n_tokens, 3e-3)
         nodes = self.most_nodes if channel.n_tokens == 2 else self.most_nodes // 4
         start = None if init is None else fixed_point.log_conjugates(init.conjugates)
