@@ -10,21 +10,28 @@ from presage.experiment.simulate import TrainInterrupted, simulate
 from presage.experiment.tokens import Embeddings, Gaussian, Rademacher, Tokens
 from presage.model.channels import Channel, Linear, Softmax
 from presage.model.discrete_laws import Empirical, PointMasses, PowerLaw
+from presage.model.hardmax import Hardmax
 from presage.model.laws import MarchenkoPastur, Semicircle, SpectralLaw
 from presage.model.penalties import Frobenius, NuclearPSD, Penalty
 from presage.model.problem import (
     Problem,
     attention,
+    hardmax_attention,
     linear_attention,
     quadratic_network,
     unfactorized_attention,
 )
+from presage.spectra.denoising import Denoiser
 from presage.spectra.free import FreeConvolution
 from presage.spectra.functionals import functionals
+from presage.theory.bayes import BayesSolution, bayes_optimal
 from presage.theory.errors import SolveError
+from presage.theory.low_rank import low_rank_bayes_error, low_rank_error, low_rank_rank
 from presage.theory.order_parameters import Conjugates, Overlaps
+from presage.theory.ridgeless import RidgelessSolution, ridgeless
 from presage.theory.solution import Bulk, Solution
 from presage.theory.solve import ExplicitMap, Solver, StateEvolution, solve
+from presage.theory.thresholds import Thresholds, thresholds
 
 __version__ = "0.1.0"
 
@@ -32,10 +39,12 @@ __all__ = [
     "AMP",
     "LBFGS",
     "Adam",
+    "BayesSolution",
     "Bulk",
     "Channel",
     "Comparison",
     "Conjugates",
+    "Denoiser",
     "Embeddings",
     "Empirical",
     "Ensemble",
@@ -43,6 +52,7 @@ __all__ = [
     "FreeConvolution",
     "Frobenius",
     "Gaussian",
+    "Hardmax",
     "Linear",
     "MarchenkoPastur",
     "NuclearPSD",
@@ -53,6 +63,7 @@ __all__ = [
     "Problem",
     "ProximalGradient",
     "Rademacher",
+    "RidgelessSolution",
     "Semicircle",
     "Softmax",
     "Solution",
@@ -60,16 +71,24 @@ __all__ = [
     "Solver",
     "SpectralLaw",
     "StateEvolution",
+    "Thresholds",
     "Tokens",
     "TrainError",
     "TrainInterrupted",
     "Trainer",
     "attention",
+    "bayes_optimal",
     "compare",
     "functionals",
+    "hardmax_attention",
     "linear_attention",
+    "low_rank_bayes_error",
+    "low_rank_error",
+    "low_rank_rank",
     "quadratic_network",
+    "ridgeless",
     "simulate",
     "solve",
+    "thresholds",
     "unfactorized_attention",
 ]
