@@ -2,12 +2,14 @@
 
 from presage.compare import Comparison, compare
 from presage.experiment.amp import AMP
+from presage.experiment.bilinear_ensemble import BilinearEnsemble, simulate_bilinear
 from presage.experiment.convex import ProximalGradient
 from presage.experiment.ensemble import Ensemble
 from presage.experiment.fit import Trainer, TrainError
 from presage.experiment.gradient import LBFGS, Adam
 from presage.experiment.simulate import TrainInterrupted, simulate
 from presage.experiment.tokens import Embeddings, Gaussian, Rademacher, Tokens
+from presage.model.bilinear import BilinearProblem, bilinear_regression, untied_linear_attention
 from presage.model.channels import Channel, Linear, Softmax
 from presage.model.discrete_laws import Empirical, PointMasses, PowerLaw
 from presage.model.laws import MarchenkoPastur, Semicircle, SpectralLaw
@@ -19,8 +21,13 @@ from presage.model.problem import (
     quadratic_network,
     unfactorized_attention,
 )
+from presage.model.rectangular import GaussianProduct, RectangularLaw, SingularValueMasses
 from presage.spectra.free import FreeConvolution
 from presage.spectra.functionals import functionals
+from presage.spectra.rectangular import RectangularConvolution, rectangular_functionals
+from presage.theory.bilinear_bayes import BilinearBayes, bayes_bilinear, singular_value_denoiser
+from presage.theory.bilinear_solution import BilinearSolution, solve_bilinear
+from presage.theory.bilinear_thresholds import BilinearThresholds, bilinear_thresholds
 from presage.theory.errors import SolveError
 from presage.theory.order_parameters import Conjugates, Overlaps
 from presage.theory.solution import Bulk, Solution
@@ -32,6 +39,11 @@ __all__ = [
     "AMP",
     "LBFGS",
     "Adam",
+    "BilinearBayes",
+    "BilinearEnsemble",
+    "BilinearProblem",
+    "BilinearSolution",
+    "BilinearThresholds",
     "Bulk",
     "Channel",
     "Comparison",
@@ -43,6 +55,7 @@ __all__ = [
     "FreeConvolution",
     "Frobenius",
     "Gaussian",
+    "GaussianProduct",
     "Linear",
     "MarchenkoPastur",
     "NuclearPSD",
@@ -53,7 +66,10 @@ __all__ = [
     "Problem",
     "ProximalGradient",
     "Rademacher",
+    "RectangularConvolution",
+    "RectangularLaw",
     "Semicircle",
+    "SingularValueMasses",
     "Softmax",
     "Solution",
     "SolveError",
@@ -65,11 +81,19 @@ __all__ = [
     "TrainInterrupted",
     "Trainer",
     "attention",
+    "bayes_bilinear",
+    "bilinear_regression",
+    "bilinear_thresholds",
     "compare",
     "functionals",
     "linear_attention",
     "quadratic_network",
+    "rectangular_functionals",
     "simulate",
+    "simulate_bilinear",
+    "singular_value_denoiser",
     "solve",
+    "solve_bilinear",
     "unfactorized_attention",
+    "untied_linear_attention",
 ]
