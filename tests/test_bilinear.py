@@ -288,8 +288,30 @@ def test_trained_attention_is_on_the_curve(pairs):
     ensemble = ps.simulate_bilinear(problem, d=60, seeds=4, tol=1e-5)
     assert misses(ensemble, ps.solve_bilinear(problem)) == []
     assert misses(ensemble, ps.solve_bilinear(problem.replace(alpha=0.75 * problem.alpha))) != []
-    nuclear = np.mean(ensemble.singular_values)
-    assert nuclear == pytest.approx(ps.solve_bilinear(problem).spectrum.moment(1), rel=0.05)
+    spectrum = ps.solve_bilinear(problem).spectrum
+    assert np.mean(ensemble.singular_values) == pytest.approx(spectrum.moment(1), rel=0.05)
+    for level in (1e-6, 0.3, 1.0, 2.0):  # what is zero is zero to rounding
+        below = np.mean(ensemble.singular_values <= level, axis=1)
+        tolerance = 4 * float(np.std(below, ddof=1)) / sqrt(len(below)) + 1 / ensemble.d
+        assert np.mean(below) == pytest.approx(spectrum.cdf(level), abs=tolerance)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pairs", ["cross", "distinct"])
+def test_trained_attention_tends_to_the_curve(pairs):
+    """``a + b/d`` through several sizes: a is the prediction."""
+    problem = ps.untied_linear_attention(
+        ps.GaussianProduct(0.3), alpha=0.25, noise=0.1, weight_decay=0.1, n_tokens=2, pairs=pairs
+    )
+    ensembles = [
+        ps.simulate_bilinear(problem, d=d, seeds=seeds, tol=1e-5) for d, seeds in ((30, 24), (50, 12), (90, 6))
+    ]
+    inverse = np.array([1 / e.d for e in ensembles])
+    for name in OBSERVABLES:
+        weights = np.array([1 / max(e.standard_error(name), 1e-4) for e in ensembles])
+        (b, a), covariance = np.polyfit(inverse, [e.mean(name) for e in ensembles], 1, w=weights, cov="unscaled")
+        assert abs(b) < 2 * problem.components
+        assert a == pytest.approx(getattr(ps.solve_bilinear(problem), name), abs=4 * sqrt(covariance[1, 1]))
 
 
 def test_scores_of_a_token_with_itself_break_the_count():
@@ -381,11 +403,21 @@ WRONG: Any = "none"
             lambda: ps.simulate_bilinear(ps.bilinear_regression(HALF, alpha=1.0, weight_decay=0.1), d=10, seeds=[1, 1]),
             "`seeds` must be different numbers",
         ),
+        (
+            lambda: ps.simulate_bilinear(ps.bilinear_regression(HALF, alpha=1.0, weight_decay=0.1), d=2000),
+            "`d` must be such that the data fit",
+        ),
     ],
 )
 def test_bad_input_is_said_in_words(make, text):
     with pytest.raises(ValueError, match=text):
         make()
+
+
+def test_results_print_their_numbers():
+    problem = ps.untied_linear_attention(HALF, alpha=0.2, weight_decay=0.1, noise=0.1)
+    assert "caveat: the measurements q_a k_b'" in str(ps.solve_bilinear(problem))
+    assert "2 matrices of shorter side d = 10" in str(ps.simulate_bilinear(problem, d=10, seeds=2, n_test=10))
 
 
 def test_replace_reaches_the_target():

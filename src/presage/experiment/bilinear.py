@@ -83,10 +83,10 @@ def train_proximal(
     steps: int = 20_000,
 ) -> BilinearFit:
     """FISTA [BT09] with restart [OC15] on the matrix itself, until the loss is proven within `tol` of its minimum."""
-    problem = _Loss(measurements, labels, weight_decay)
-    curvature = problem.curvature(rng)
+    objective = _Loss(measurements, labels, weight_decay)
+    curvature = objective.curvature(rng)
     M = before = np.zeros(measurements.shape)
-    error, gradient = problem.data(M)
+    error, gradient = objective.data(M)
     gradient_before, momentum, gap = gradient, 1.0, inf
     kept = np.zeros(min(measurements.shape))
     iteration = 0
@@ -95,18 +95,18 @@ def train_proximal(
         grown = 0.5 * (1.0 + sqrt(1.0 + 4.0 * momentum**2))
         ahead = (momentum - 1.0) / grown
         Y, slope = M + ahead * (M - before), gradient + ahead * (gradient - gradient_before)
-        stepped, kept = problem.shrink(Y - slope / curvature, problem.weight / curvature)
+        stepped, kept = objective.shrink(Y - slope / curvature, objective.weight / curvature)
         momentum = 1.0 if float(np.sum((Y - stepped) * (stepped - M))) > 0.0 else grown
         before, gradient_before, M = M, gradient, stepped
-        error, gradient = problem.data(M)
+        error, gradient = objective.data(M)
         if not np.isfinite(error):
             raise TrainError(f"The training left the finite numbers at iteration {iteration}.", "Check the data.")
         if iteration % LOOK == 0:
-            gap = problem.gap(M, float(kept.sum()), error, gradient)
+            gap = objective.gap(M, float(kept.sum()), error, gradient)
             if gap <= tol:
                 break
-    loss = error + problem.weight * float(kept.sum())
-    gap = problem.gap(M, float(kept.sum()), error, gradient)
+    loss = error + objective.weight * float(kept.sum())
+    gap = objective.gap(M, float(kept.sum()), error, gradient)
     return BilinearFit(M, loss, error, gap, float(np.mean(kept > 0)), iteration, gap <= tol)
 
 
@@ -126,7 +126,7 @@ def train_factors(
     """
     from scipy.optimize import minimize
 
-    problem = _Loss(measurements, labels, weight_decay)
+    objective = _Loss(measurements, labels, weight_decay)
     rows, columns = measurements.shape
     m = min(rows, columns) if width is None else width
     scale = 1.0 / sqrt(measurements.entries)
@@ -136,7 +136,7 @@ def train_factors(
 
     def value_and_gradient(flat: Floats) -> tuple[float, Floats]:
         W_1, W_2 = factors(flat)
-        error, gradient = problem.data(scale * W_1 @ W_2.T)
+        error, gradient = objective.data(scale * W_1 @ W_2.T)
         value = error + weight_decay * float(flat @ flat)
         slopes = (scale * gradient @ W_2, scale * gradient.T @ W_1)
         return value, np.concatenate([s.ravel() for s in slopes]) + 2.0 * weight_decay * flat
@@ -147,10 +147,10 @@ def train_factors(
     found = minimize(value_and_gradient, start, jac=True, method="L-BFGS-B", options=options)
     W_1, W_2 = factors(found.x)
     M = scale * W_1 @ W_2.T
-    error, gradient = problem.data(M)
-    gap = problem.gap(M, float(np.linalg.norm(M, "nuc")), error, gradient)
-    curvature = problem.curvature(rng)
-    rank = float(np.mean(problem.shrink(M - gradient / curvature, problem.weight / curvature)[1] > 0))
+    error, gradient = objective.data(M)
+    gap = objective.gap(M, float(np.linalg.norm(M, "nuc")), error, gradient)
+    curvature = objective.curvature(rng)
+    rank = float(np.mean(objective.shrink(M - gradient / curvature, objective.weight / curvature)[1] > 0))
     return BilinearFit(M, float(found.fun), error, gap, rank, int(found.nit), gap <= tol)
 
 

@@ -14,6 +14,7 @@ from presage import _check
 from presage.experiment.bilinear import BilinearFit, train_factors, train_proximal
 from presage.experiment.lanes import one_blas_thread
 from presage.experiment.measurements import draw_labels, draw_measurements
+from presage.experiment.simulate import available_memory
 from presage.model.bilinear import BilinearProblem
 from presage.model.laws import Floats
 
@@ -57,6 +58,12 @@ class BilinearEnsemble:
             if not done
         )
 
+    def __str__(self) -> str:
+        names = ("test_error", "train_loss", "train_error", "estimation_error", "rank")
+        lines = [f"{name:<17} {self.mean(name):.6g} +- {self.standard_error(name):.1e}" for name in names]
+        head = f"{len(self.seeds)} matrices of shorter side d = {self.d}, trained by {self.trainer}"
+        return "\n".join([head, *lines, *(f"caveat: {line}" for line in self.caveats)])
+
 
 def simulate_bilinear(
     problem: BilinearProblem,
@@ -82,7 +89,7 @@ def simulate_bilinear(
     Returns:
         The observables of `BilinearSolution`, one entry a seed.
     """
-    numbers = _check_request(problem, d, seeds, trainer, n_test)
+    d, n_test, steps, numbers = _check_request(problem, d, seeds, trainer, tol, steps, n_test)
     train = {"proximal": train_proximal, "factors": train_factors}[trainer]
     rows: list[tuple[float, ...]] = []
     fits: list[BilinearFit] = []
@@ -140,7 +147,10 @@ def _decay(problem: BilinearProblem) -> float:
     return problem.weight_decay
 
 
-def _check_request(problem: Any, d: Any, seeds: Any, trainer: Any, n_test: Any) -> tuple[int, ...]:
+def _check_request(
+    problem: Any, d: Any, seeds: Any, trainer: Any, tol: Any, steps: Any, n_test: Any
+) -> tuple[int, int, int, tuple[int, ...]]:
+    """Check what was asked for, and say in words what is wrong with it."""
     _check.instance(
         "problem",
         problem,
@@ -149,13 +159,17 @@ def _check_request(problem: Any, d: Any, seeds: Any, trainer: Any, n_test: Any) 
         remedy="Use for example bilinear_regression(GaussianProduct(0.5), alpha=0.5, weight_decay=0.1).",
     )
     _decay(problem)
-    _check.integer("d", d, at_least=2, reason="it is the shorter side of the matrix", remedy="Use for example d=40.")
-    _check.integer("n_test", n_test, at_least=1, reason="the test error is a mean over them", remedy="Use 2000.")
+    d = _check.integer("d", d, at_least=2, reason="it is the shorter side of the matrix", remedy="Use d=40.")
+    n_test = _check.integer("n_test", n_test, at_least=1, reason="the test error is their mean", remedy="Use 2000.")
+    steps = _check.integer("steps", steps, at_least=1, reason="it is the most steps taken", remedy="Use 20000.")
+    _check.real("tol", tol, above=0.0, at_most=1.0, reason="it is a relative accuracy", remedy="Use tol=1e-6.")
     if trainer not in get_args(BilinearTrainer):
         raise _check.complaint(
             "trainer", 'be "proximal" or "factors"', "there is no other", trainer, 'Use trainer="proximal".'
         )
-    if round(problem.alpha * d * round(problem.target.aspect * d)) < 1:
+    entries = d * round(problem.target.aspect * d)
+    n = round(problem.alpha * entries)
+    if n < 1:
         raise _check.complaint(
             "alpha",
             f"be larger at d = {d}",
@@ -163,6 +177,19 @@ def _check_request(problem: Any, d: Any, seeds: Any, trainer: Any, n_test: Any) 
             problem.alpha,
             "Use a larger d or alpha.",
         )
+    needed = 8 * n * (entries if problem.n_tokens is None else 2 * problem.n_tokens * (d + problem.n_tokens))
+    if needed > available_memory():
+        raise _check.complaint(
+            "d",
+            f"be such that the data fit the {available_memory() / 1e9:.3g} GB of memory that are free",
+            f"{n} samples make {needed / 1e9:.3g} GB",
+            d,
+            "Use a smaller d or alpha.",
+        )
+    return d, n_test, steps, _check_seeds(seeds)
+
+
+def _check_seeds(seeds: Any) -> tuple[int, ...]:
     reason, remedy = "each fit has its own random numbers", "Use for example seeds=4, or seeds=[0, 1, 2]."
     if isinstance(seeds, Sequence | np.ndarray | range) and not isinstance(seeds, str):
         numbers = tuple(_check.integer("seeds", s, at_least=0, reason=reason, remedy=remedy) for s in seeds)

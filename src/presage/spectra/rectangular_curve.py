@@ -243,10 +243,16 @@ def _least(squared: SpectralLaw, b: float, eps: float, left: Floats, right: Floa
         value = pull(squared, b, eps, grid.ravel()).reshape(grid.shape)
         best = value.argmin(axis=1)
         row = np.arange(active.size)
+        least = value[row, best]
         point[active] = grid[row, best]
-        opened[active] = value[row, best] < 1.0
-        low[active], high[active] = grid[row, best] - width / (sections + 1), grid[row, best] + width / (sections + 1)
-        active = active[~opened[active] & (value[row, best] < 4.0)]  # f falls by far less between neighbours
+        opened[active] = least < 1.0
+        low[active], high[active] = point[active] - width / (sections + 1), point[active] + width / (sections + 1)
+        # Convexity: between its neighbours f is above their chords through the best sample, continued.
+        before, after = value[row, np.maximum(best - 1, 0)], value[row, np.minimum(best + 1, sections - 1)]
+        at_end = (best == 0) | (best == sections - 1)
+        with np.errstate(invalid="ignore"):
+            undecided = at_end | ~(2.0 * least - np.maximum(before, after) > 1.0)
+        active = active[~opened[active] & undecided]
     return point, opened
 
 

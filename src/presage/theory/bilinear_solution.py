@@ -56,6 +56,10 @@ class LearnedSingularValues:
         points = np.asarray(s, dtype=np.float64)
         return np.where(points > 0, self._noisy.density(np.maximum(points, 0.0) + self.cutoff), 0.0)
 
+    def cdf(self, s: float) -> float:
+        """Fraction of singular values at or below ``s >= 0``, zeros included."""
+        return self._noisy.cdf(s + self.cutoff) if s >= 0 else 0.0
+
     @property
     def support(self) -> Floats:
         """Bands of the singular values that are not zero, as rows."""
@@ -109,6 +113,11 @@ class BilinearSolution:
     def caveats(self) -> tuple[str, ...]:
         """Plain sentences: what is heuristic here."""
         return caveats_of(self.problem)
+
+    def __str__(self) -> str:
+        names = ("test_error", "train_loss", "train_error", "estimation_error", "rank")
+        lines = [f"{name:<17} {getattr(self, name):.6g} +- {self.error_bars[name]:.1e}" for name in names]
+        return "\n".join([*lines, *(f"caveat: {line}" for line in self.caveats)])
 
 
 def solve_bilinear(problem: BilinearProblem) -> BilinearSolution:
@@ -189,7 +198,10 @@ def _solution(
         "delta": delta,
         "cutoff": c,
     }
-    # The residual may be amplified near a threshold; a factor of a hundred is far more than is seen.
-    relative = 100.0 * (residual + relative_error + 1e-14)
-    bars = {name: relative * max(abs(value), delta**2) for name, value in values.items()}
+    # The residual may be amplified near a threshold; a factor of a hundred is far more than is seen. The risk is a
+    # difference of terms of the size of delta^2.
+    relative = 100.0 * (residual + relative_error + 1e-15)
+    bars = {name: relative * abs(value) for name, value in values.items()}
+    bars["estimation_error"] += relative * delta**2
+    bars["test_error"] += count * relative * delta**2
     return BilinearSolution(problem, residual=residual, evaluations=evaluations, bars=bars, **values)
