@@ -2,12 +2,14 @@
 
 from presage.compare import Comparison, compare
 from presage.experiment.amp import AMP
+from presage.experiment.bilinear_ensemble import BilinearEnsemble, simulate_bilinear
 from presage.experiment.convex import ProximalGradient
 from presage.experiment.ensemble import Ensemble
 from presage.experiment.fit import Trainer, TrainError
 from presage.experiment.gradient import LBFGS, Adam
 from presage.experiment.simulate import TrainInterrupted, simulate
 from presage.experiment.tokens import Embeddings, Gaussian, Rademacher, Tokens
+from presage.model.bilinear import BilinearProblem, bilinear_regression, untied_linear_attention
 from presage.model.channels import Channel, Linear, Softmax
 from presage.model.discrete_laws import Empirical, PointMasses, PowerLaw
 from presage.model.hardmax import Hardmax
@@ -21,10 +23,15 @@ from presage.model.problem import (
     quadratic_network,
     unfactorized_attention,
 )
+from presage.model.rectangular import GaussianProduct, RectangularLaw, SingularValueMasses
 from presage.spectra.denoising import Denoiser
 from presage.spectra.free import FreeConvolution
 from presage.spectra.functionals import functionals
+from presage.spectra.rectangular import RectangularConvolution, rectangular_functionals
 from presage.theory.bayes import BayesSolution, bayes_optimal
+from presage.theory.bilinear_bayes import BilinearBayes, bayes_bilinear, singular_value_denoiser
+from presage.theory.bilinear_solution import BilinearSolution, solve_bilinear
+from presage.theory.bilinear_thresholds import BilinearThresholds, bilinear_thresholds
 from presage.theory.errors import SolveError
 from presage.theory.low_rank import low_rank_bayes_error, low_rank_error, low_rank_rank
 from presage.theory.order_parameters import Conjugates, Overlaps
@@ -40,6 +47,11 @@ __all__ = [
     "LBFGS",
     "Adam",
     "BayesSolution",
+    "BilinearBayes",
+    "BilinearEnsemble",
+    "BilinearProblem",
+    "BilinearSolution",
+    "BilinearThresholds",
     "Bulk",
     "Channel",
     "Comparison",
@@ -52,6 +64,7 @@ __all__ = [
     "FreeConvolution",
     "Frobenius",
     "Gaussian",
+    "GaussianProduct",
     "Hardmax",
     "Linear",
     "MarchenkoPastur",
@@ -63,8 +76,11 @@ __all__ = [
     "Problem",
     "ProximalGradient",
     "Rademacher",
+    "RectangularConvolution",
+    "RectangularLaw",
     "RidgelessSolution",
     "Semicircle",
+    "SingularValueMasses",
     "Softmax",
     "Solution",
     "SolveError",
@@ -77,7 +93,10 @@ __all__ = [
     "TrainInterrupted",
     "Trainer",
     "attention",
+    "bayes_bilinear",
     "bayes_optimal",
+    "bilinear_regression",
+    "bilinear_thresholds",
     "compare",
     "functionals",
     "hardmax_attention",
@@ -86,9 +105,14 @@ __all__ = [
     "low_rank_error",
     "low_rank_rank",
     "quadratic_network",
+    "rectangular_functionals",
     "ridgeless",
     "simulate",
+    "simulate_bilinear",
+    "singular_value_denoiser",
     "solve",
+    "solve_bilinear",
     "thresholds",
     "unfactorized_attention",
+    "untied_linear_attention",
 ]
