@@ -2,6 +2,7 @@
 
 from presage.compare import Comparison, compare
 from presage.experiment.amp import AMP
+from presage.experiment.bayes_amp import BayesAMP
 from presage.experiment.bilinear_ensemble import BilinearEnsemble, simulate_bilinear
 from presage.experiment.convex import ProximalGradient
 from presage.experiment.ensemble import Ensemble
@@ -35,6 +36,7 @@ from presage.theory.bilinear_thresholds import BilinearThresholds, bilinear_thre
 from presage.theory.errors import SolveError
 from presage.theory.low_rank import low_rank_bayes_error, low_rank_error, low_rank_rank
 from presage.theory.order_parameters import Conjugates, Overlaps
+from presage.theory.regularization import Optimum, optimal_regularization
 from presage.theory.ridgeless import RidgelessSolution, ridgeless
 from presage.theory.solution import Bulk, Solution
 from presage.theory.solve import ExplicitMap, Solver, StateEvolution, solve
@@ -46,6 +48,7 @@ __all__ = [
     "AMP",
     "LBFGS",
     "Adam",
+    "BayesAMP",
     "BayesSolution",
     "BilinearBayes",
     "BilinearEnsemble",
@@ -69,6 +72,7 @@ __all__ = [
     "Linear",
     "MarchenkoPastur",
     "NuclearPSD",
+    "Optimum",
     "Overlaps",
     "Penalty",
     "PointMasses",
@@ -104,6 +108,7 @@ __all__ = [
     "low_rank_bayes_error",
     "low_rank_error",
     "low_rank_rank",
+    "optimal_regularization",
     "quadratic_network",
     "rectangular_functionals",
     "ridgeless",
