@@ -54,8 +54,8 @@ class BayesAMP(Trainer):
     """Message passing with the score of the labels and a denoiser of matrices; `noise` is that of the labels.
 
     For example ``BayesAMP(Denoiser(problem.target), noise=problem.noise)``. It is done when an iteration moves S by
-    less than `tol` of its size, or hovers about a point, as small matrices do; `damping` is the part of the old messages
-    that is kept.
+    less than `tol` of its size, or hovers about a point, as small matrices do; `damping` is the part of the old
+    messages that is kept.
     """
 
     denoiser: MatrixDenoiser
@@ -136,9 +136,7 @@ class BayesAMP(Trainer):
             step = moved
         loss = objective.loss_at(state.S)
         converged = step <= max(self.tol, HOVERING)
-        caveats = (
-            () if converged else (f"Bayes message passing still moves by {step:.1e} an iteration: use more damping.",)
-        )
+        unsettled = f"Bayes message passing still moves by {step:.1e} an iteration: use more damping."
         rank = float(np.count_nonzero(np.linalg.eigvalsh(state.S))) / objective.d
         return Fit(
             state.S,
@@ -149,5 +147,5 @@ class BayesAMP(Trainer):
             len(history) + 1,
             perf_counter() - began,
             np.array(history),
-            caveats,
+            () if converged else (unsettled,),
         )

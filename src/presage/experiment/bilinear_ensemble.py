@@ -44,9 +44,14 @@ class BilinearEnsemble:
         """Mean of an observable over the seeds."""
         return float(np.mean(getattr(self, name)))
 
+    def values(self, name: str) -> Floats:
+        """An observable, one entry a seed."""
+        values: Any = getattr(self, name)
+        return np.asarray(values)
+
     def standard_error(self, name: str) -> float:
         """Standard error of that mean; NaN with fewer than two seeds."""
-        values: Any = getattr(self, name)
+        values = self.values(name)
         return float(np.std(values, ddof=1) / sqrt(len(values))) if len(values) > 1 else float("nan")
 
     @property
