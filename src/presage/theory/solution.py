@@ -13,6 +13,7 @@ from presage.model.laws import Floats
 from presage.model.penalties import NuclearPSD
 from presage.model.problem import Problem
 from presage.spectra.free import FreeConvolution
+from presage.spectra.functionals import start_of_largest
 from presage.spectra.learned import LearnedSpectrum, SingularValues
 from presage.theory import state_evolution
 from presage.theory.order_parameters import Conjugates, Overlaps
@@ -74,9 +75,22 @@ class Solution:
         return FreeConvolution(self.problem.target, self.delta)
 
     @cached_property
+    def wide_rank(self) -> float:
+        """Mass above the cutoff: the rank, unless the student is too narrow for it and keeps the largest part only."""
+        if self.cutoff == -inf:
+            return self.rank
+        return 1.0 - float(self._free.cdf(self.cutoff))
+
+    @cached_property
+    def _start(self) -> float:
+        """Where the eigenvalues of ``S_0 + delta GOE`` begin that a narrow student keeps; -inf for a wide one."""
+        narrow = isinstance(self.problem.penalty, NuclearPSD) and self.problem.kappa < self.wide_rank
+        return start_of_largest(self._free, self.problem.kappa) if narrow else -inf
+
+    @cached_property
     def spectrum(self) -> LearnedSpectrum:
         """Law of the eigenvalues of ``S_fit``."""
-        return LearnedSpectrum(self._free, self.scale, self.cutoff)
+        return LearnedSpectrum(self._free, self.scale, self.cutoff, self._start)
 
     @cached_property
     def singular_values(self) -> SingularValues:
@@ -86,7 +100,7 @@ class Solution:
                 "`singular_values` is the law of a factor W, and this model trains S itself. "
                 "Use `spectrum`, the law of the eigenvalues of S."
             )
-        return SingularValues(self._free, self.scale, self.cutoff)
+        return SingularValues(self._free, self.scale, self.cutoff, self._start)
 
     @cached_property
     def _bands(self) -> list[tuple[Bulk, bool]]:
@@ -129,7 +143,7 @@ class Solution:
     def _weight_factor(self) -> float:
         if self.cutoff == -inf:
             return self.overlaps.Sigma**2
-        factor = weight_factor(self.problem.target, self.delta, self.cutoff)
+        factor = weight_factor(self.problem.target, self.delta, self.cutoff, self._start)
         return factor / self.conjugates.Sigma_hat**2
 
     @cached_property
@@ -157,12 +171,18 @@ class Solution:
         """Plain sentences: where this prediction is outside the claim that supports it."""
         said = list(self.notes)
         problem = self.problem
-        if isinstance(problem.penalty, NuclearPSD) and problem.kappa < self.rank - self.error_bars["rank"]:
+        if self._start > -inf:
             said.append(
-                f"kappa = {problem.kappa:g} is below the rank {self.rank:.4g}: outside the claim, "
-                "which needs a student at least as wide as the rank it would learn."
+                f"kappa = {problem.kappa:g} is below the rank {self.wide_rank:.4g} that these eigenvalues ask for: "
+                "outside the claim, which needs a student at least as wide as that. "
+                "The prediction keeps the largest eigenvalues, a heuristic [GTXEKZ26]."
             )
-        if self.replicon >= 1.0:
+        if self.replicon == inf:
+            said.append(
+                "the eigenvalues that are kept end inside a bulk, where the replicon is infinite: "
+                "the replica-symmetric prediction is unstable here."
+            )
+        elif self.replicon >= 1.0:
             said.append(
                 f"the replicon is {self.replicon:.3g}, not below 1: the replica-symmetric prediction is unstable here."
             )

@@ -49,6 +49,15 @@ class ExplicitMap(Solver):
         if isinstance(problem.penalty, NuclearPSD):
             strength = problem.penalty.lambda_tilde(problem.kappa)
             point = quadratic.solve_point(problem.target, problem.noise, alpha * L, strength)
+            if point.functionals.rank > problem.kappa:
+                raise _check.complaint(
+                    "solver",
+                    "fit the width",
+                    f"kappa = {problem.kappa:g} is below the rank {point.functionals.rank:.4g}, "
+                    "and the explicit map is for students at least as wide as that",
+                    self,
+                    "Leave solver out, or use StateEvolution().",
+                )
             m_hat = 2.0 * strength / point.c
             conjugates = Conjugates(m_hat, (point.delta * m_hat) ** 2, m_hat)
             residual, count = point.residual, point.evaluations
@@ -194,6 +203,17 @@ def _describe(rule: object) -> str:
     return repr(rule)
 
 
+def _explicit(problem: Problem) -> bool:
+    """Whether the explicit map applies: a linear channel, and a student that is not too narrow for what it learns."""
+    penalty = problem.penalty
+    if not isinstance(problem.channel, Linear) or not isinstance(penalty, NuclearPSD):
+        return isinstance(problem.channel, Linear) and isinstance(penalty, Frobenius)
+    if problem.kappa >= 1.0:
+        return True
+    alpha, strength = problem.alpha * problem.channel.n_in, penalty.lambda_tilde(problem.kappa)
+    return quadratic.solve_point(problem.target, problem.noise, alpha, strength).functionals.rank <= problem.kappa
+
+
 def solve(
     problem: Problem,
     *,
@@ -237,7 +257,7 @@ def solve(
         remedy = f"Use {' or '.join(kind.__name__ for kind in kinds)}."
         _check.instance(name, part, kinds, reason=reason, remedy=remedy)
     if solver is None:
-        solver = ExplicitMap() if isinstance(problem.channel, Linear) else StateEvolution()
+        solver = ExplicitMap() if _explicit(problem) else StateEvolution()
     _check.instance(
         "solver",
         solver,

@@ -47,17 +47,21 @@ def weight_side(penalty: Penalty, target: SpectralLaw, kappa: float, conjugates:
 
 @weight_side.register
 def nuclear_psd(penalty: NuclearPSD, target: SpectralLaw, kappa: float, conjugates: Conjugates) -> WeightSide:
-    """Soft thresholding on the positive side: ``S = (M - 2 lambda~)_+/Sigma_hat``.
+    """Soft thresholding on the positive side: ``S = (M - 2 lambda~)_+/Sigma_hat``, of rank kappa at most.
 
     ``q = (m_hat/Sigma_hat)^2 J``, ``m = (m_hat/Sigma_hat)[int_c x(x-c) mu - 2 delta^2 I]``, ``Sigma Sigma_hat = 2 I``.
+    A student narrower than that rank keeps the largest eigenvalues, a fraction kappa of all: the best S of its rank.
+    The same integrals, begun where these begin, are still the derivatives of Psi (the boundary adds nothing, since the
+    mass above it is fixed), but the minimum is no longer one of a convex problem: a heuristic.
 
-    Equation: [BETKZ25] (55), first three lines.
+    Equation: [BETKZ25] (55), first three lines; [GTXEKZ26] for the truncation.
     Checked: tests/test_state_evolution.py::test_overlaps_are_those_of_a_sampled_matrix
+    Checked: tests/test_rank_limited.py::test_the_fixed_point_is_stationary
     """
     m_hat, _, Sigma_hat = conjugates
     noise = delta(conjugates)
     lambda_tilde = penalty.lambda_tilde(kappa)
-    f = functionals(target, noise, 2.0 * lambda_tilde / m_hat)
+    f = functionals(target, noise, 2.0 * lambda_tilde / m_hat, most=kappa)
     scale = m_hat / Sigma_hat
     A = f.overlap - 2.0 * noise**2 * f.I
     # Distances to the target without the cancellation of Q_0 - 2m + q and Q_0 - m near perfect recovery.
