@@ -9,8 +9,11 @@ from presage.experiment.gradient import LBFGS, Adam
 from presage.experiment.simulate import TrainInterrupted, simulate
 from presage.experiment.tokens import Embeddings, Gaussian, Rademacher, Tokens
 from presage.model.channels import Channel, Linear, Softmax
+from presage.model.check_penalty import PenaltyReport, check_penalty
 from presage.model.discrete_laws import Empirical, PointMasses, PowerLaw
 from presage.model.laws import MarchenkoPastur, Semicircle, SpectralLaw
+from presage.model.own_penalties import ElasticSpectral
+from presage.model.own_problems import elastic_attention
 from presage.model.penalties import Frobenius, NuclearPSD, Penalty
 from presage.model.problem import (
     Problem,
@@ -36,6 +39,7 @@ __all__ = [
     "Channel",
     "Comparison",
     "Conjugates",
+    "ElasticSpectral",
     "Embeddings",
     "Empirical",
     "Ensemble",
@@ -48,6 +52,7 @@ __all__ = [
     "NuclearPSD",
     "Overlaps",
     "Penalty",
+    "PenaltyReport",
     "PointMasses",
     "PowerLaw",
     "Problem",
@@ -65,7 +70,9 @@ __all__ = [
     "TrainInterrupted",
     "Trainer",
     "attention",
+    "check_penalty",
     "compare",
+    "elastic_attention",
     "functionals",
     "linear_attention",
     "quadratic_network",
