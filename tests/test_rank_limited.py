@@ -150,7 +150,7 @@ def test_the_learned_spectrum_is_truncated(name):
 def test_the_replicon_is_infinite_inside_a_bulk_and_finite_in_a_gap():
     inside = solved("network", 0.3)
     assert inside.replicon == inf
-    assert any("end inside a bulk, where the replicon is infinite" in line for line in inside.caveats)
+    assert any("jumps inside a bulk, which makes the replicon infinite" in line for line in inside.caveats)
     separate = ps.quadratic_network(ps.PointMasses([0.0, 4.0], [0.8, 0.2]), alpha=2.0, weight_decay=0.01, noise=0.1)
     gap = ps.solve(narrow(separate, 0.2))
     assert gap.rank == pytest.approx(0.2, abs=1e-9)

@@ -41,7 +41,7 @@ class Functionals:
 
     @cached_property
     def below(self) -> float:
-        """``int x^2 mu`` over ``x < start``: the one integral from the other side, by difference unless that cancels."""
+        """``int x^2 mu`` over ``x < start``: the integral from the other side, by difference unless that cancels."""
         free = self.free
         whole = free.law.second_moment + free.t
         value = whole - (self.J + 2.0 * self.c * self.first + self.c**2 * self.rank)
@@ -109,7 +109,9 @@ class Functionals:
         return self.J + self.c * self.first
 
 
-def _forces_on_single_atoms(law: SpectralLaw, bands: Floats, u_from: float, p: Panels) -> tuple[Floats, Floats]:
+def forces_on_single_atoms(
+    law: SpectralLaw, bands: Floats, u_from: float, p: Panels, u_to: float = np.inf
+) -> tuple[Floats, Floats]:
     """Where atoms are alone in narrow bands: their positions, and what quadrature misses of ``int h mu`` over the band.
 
     Over a whole band it is the force of the atoms outside on those inside, ``sum_i w_i sum_j w_j/(s_i - s_j)``
@@ -124,7 +126,12 @@ def _forces_on_single_atoms(law: SpectralLaw, bands: Floats, u_from: float, p: P
         return np.empty(0), np.empty(0)
     atom = np.minimum(np.searchsorted(positions, bands[:, 0]), positions.size - 1)
     width = bands[:, 1] - bands[:, 0]
-    chosen = (parts_in_bands(law, bands) == 1) & (positions[atom] < bands[:, 1]) & (bands[:, 0] >= u_from)
+    chosen = (
+        (parts_in_bands(law, bands) == 1)
+        & (positions[atom] < bands[:, 1])
+        & (bands[:, 0] >= u_from)
+        & (bands[:, 1] <= u_to)
+    )
     chosen &= np.abs(positions[atom]) * EPS > 1e-14 * width
     if not chosen.any():
         return np.empty(0), np.empty(0)
@@ -178,7 +185,7 @@ def _integrate(free: FreeConvolution, c: float, start: float) -> Functionals:
     cubic = h * h - (np.pi * p.rho.ravel()) ** 2 / 3.0
     weighted = mass * y
     rank, first, J = min(float(mass.sum()), 1.0), float(weighted.sum()), float(weighted @ y)
-    position, missing = _forces_on_single_atoms(law, bands, u_from, p)
+    position, missing = forces_on_single_atoms(law, bands, u_from, p)
     return Functionals(
         free=free,
         delta=free.delta,

@@ -9,7 +9,9 @@ import numpy as np
 from presage.model.laws import SpectralLaw
 from presage.spectra.free import FreeConvolution
 from presage.spectra.quadrature import panels
+from presage.spectra.shrunk import Shrunk
 
+CLOSE = 1e-6  # of the width of the spectrum: points nearer than this count as one
 BLOCK = 2000  # nodes a block of the double integral: 2000^2 numbers are 32 MB
 
 
@@ -52,6 +54,33 @@ def weight_factor(target: SpectralLaw, delta: float, c: float, start: float = -n
             ratio = np.clip(ratio, 0.0, 1.0) if begin == c else ratio
             mixed += float(x_mass[i : i + BLOCK] @ ratio**2 @ y_mass[j : j + BLOCK])
     return rank**2 + 2.0 * mixed
+
+
+def own_weight_factor(shrunk: Shrunk) -> float:
+    """``int int mu mu ((s(x) - s(y))/(x - y))^2`` for any increasing map s; infinite where s jumps inside a bulk.
+
+    Pairs that are too close for a difference count by the slope there.
+
+    Equation: [BETKZ25] (10), second factor, with s in place of xi.
+    Checked: tests/test_own_penalties.py::test_own_re_implementations_solve_to_the_same_numbers
+    """
+    support = shrunk.free.support
+    for left, _ in shrunk.jumps:
+        if ((support[:, 0] < left) & (left < support[:, 1])).any():
+            return inf
+    nodes = shrunk.nodes(sharp=True)
+    x, s, mass = nodes.x, nodes.s, nodes.mass
+    near = CLOSE * (support[-1, 1] - support[0, 0])
+    slope = (shrunk.map(x + near) - shrunk.map(x - near)) / (2.0 * near)
+    total = 0.0
+    for i in range(0, x.size, BLOCK):
+        for j in range(0, x.size, BLOCK):
+            apart = x[i : i + BLOCK, None] - x[None, j : j + BLOCK]
+            close = np.abs(apart) <= near
+            rise = s[i : i + BLOCK, None] - s[None, j : j + BLOCK]
+            ratio = np.where(close, slope[i : i + BLOCK, None], rise / np.where(close, 1.0, apart))
+            total += float(mass[i : i + BLOCK] @ ratio**2 @ mass[j : j + BLOCK])
+    return total
 
 
 def replicon(alpha: float, square_slope: float, weight: float) -> float:

@@ -45,6 +45,14 @@ class ExplicitMap(Solver):
                 self,
                 "Leave solver out, or use StateEvolution().",
             )
+        if not isinstance(problem.penalty, NuclearPSD | Frobenius):
+            raise _check.complaint(
+                "solver",
+                "fit the penalty",
+                "the explicit map exists for NuclearPSD and Frobenius only",
+                self,
+                "Leave solver out, or use StateEvolution().",
+            )
         L, alpha = problem.channel.n_in, problem.alpha
         if isinstance(problem.penalty, NuclearPSD):
             strength = problem.penalty.lambda_tilde(problem.kappa)
@@ -63,7 +71,7 @@ class ExplicitMap(Solver):
             residual, count = point.residual, point.evaluations
             relative = residual + point.functionals.relative_error
         else:
-            conjugates = ridge.conjugates(problem, alpha * L, problem.penalty.ridge)  # type: ignore[attr-defined]
+            conjugates = ridge.conjugates(problem, alpha * L, problem.penalty.ridge)
             residual, count, relative = 0.0, 1, 1e-14
         side = weight_side(problem.penalty, problem.target, problem.kappa, conjugates)
         m, q, Sigma = side.overlaps
@@ -251,11 +259,13 @@ def solve(
             reason="it is a solution nearby from which to start",
             remedy="Pass the result of solve at a neighbouring point, or leave it out.",
         )
-    for part, kinds in ((problem.channel, (Linear, Softmax)), (problem.penalty, (NuclearPSD, Frobenius))):
-        name = "channel" if part is problem.channel else "penalty"
-        reason = "no equations are known for others yet"
-        remedy = f"Use {' or '.join(kind.__name__ for kind in kinds)}."
-        _check.instance(name, part, kinds, reason=reason, remedy=remedy)
+    _check.instance(
+        "channel",
+        problem.channel,
+        (Linear, Softmax),
+        reason="no equations are known for others yet",
+        remedy="Use Linear or Softmax.",
+    )
     if solver is None:
         solver = ExplicitMap() if _explicit(problem) else StateEvolution()
     _check.instance(
