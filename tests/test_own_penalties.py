@@ -143,6 +143,22 @@ def test_a_jump_inside_a_bulk_is_said():
     assert not ((gap[:, 0] < 0.01) & (gap[:, 1] > 0.01)).any()  # nothing small is left
 
 
+def test_no_penalty_at_all_is_the_limit_of_weight_decay():
+    """Positive semidefinite and free, past interpolation: s(x) is x itself there, whose distance from x is rounding."""
+
+    class Free(ps.Penalty):
+        lowest = 0.0
+
+        def value(self, eigenvalues, kappa):
+            return np.zeros(np.shape(eigenvalues))
+
+    s = ps.solve(ps.Problem(MP, ps.Linear(1), Free(), alpha=1.0, noise=0.5))
+    weak = ps.solve(ps.quadratic_network(MP, alpha=1.0, weight_decay=1e-7, noise=0.5))
+    for name in ("test_error", "train_error", "estimation_error", "rank", "replicon"):
+        assert getattr(s, name) == pytest.approx(getattr(weak, name), rel=1e-5), name
+    assert s.cutoff == pytest.approx(0.0, abs=1e-9)
+
+
 def test_a_strong_penalty_leaves_nothing():
     s = ps.solve(ps.Problem(MP, ps.Linear(1), ps.ElasticSpectral(50.0, 0.1), alpha=1.0, noise=0.5))
     assert (s.rank, s.overlaps.q) == (0.0, 0.0)

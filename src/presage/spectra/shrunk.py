@@ -23,7 +23,7 @@ SECTIONS = 64  # parts into which a bracket is cut in each round
 ROUNDS = 10  # 64^10 is beyond double precision
 STEEP = 1.3  # a step this much larger than both its neighbours may be a jump
 MOST_JUMPS = 6
-TOGETHER = 1e-12  # relative: cuts nearer than this are one
+TOGETHER = 1e-12  # of the width of the support: points nearer than this are one
 BESIDE = 1e-9  # of the width of the support: how far from its end a plateau is left behind
 JUMP = 1e-5  # of the whole range of s: smaller jumps are left to the refinement of the panels
 
@@ -60,6 +60,11 @@ class Shrunk:
     def ends(self) -> tuple[float, float]:
         """Ends of the support of ``mu_delta``."""
         return float(self.free.support[0, 0]), float(self.free.support[-1, 1])
+
+    @property
+    def _beside(self) -> float:
+        low, high = self.ends
+        return BESIDE * (high - low)
 
     @cached_property
     def plateaus(self) -> tuple[Plateau, ...]:
@@ -106,7 +111,7 @@ class Shrunk:
             rows = np.arange(len(points))
             bracket = np.column_stack([points[rows, largest], points[rows, largest + 1]])
         # A jump at the end of a plateau may be no larger than the steps of the scan.
-        beside = BESIDE * (high - low)
+        beside = self._beside
         ends = [(p.left - beside, p.left) for p in self.plateaus if p.left > low]
         ends += [(p.right, p.right + beside) for p in self.plateaus if p.right < high]
         bracket = np.concatenate([bracket, np.array(ends).reshape(-1, 2)])
@@ -118,27 +123,36 @@ class Shrunk:
     def nodes(self, *, sharp: bool = False) -> Nodes:
         """Quadrature that resolves ``1``, ``s^2``, ``s h`` and ``(x - s)^2``, cut where the map bends or jumps."""
         free = self.free
-        breaks = [end for p in self.plateaus for end in (p.left, p.right)] + self.jumps[:, 0].tolist()
-        cuts = np.unique([free.parameter_above(x) for x in breaks])
-        cuts = cuts[(cuts > free.bands[0, 0]) & (cuts < free.bands[-1, 1])]
-        apart = np.diff(cuts, prepend=-np.inf) > TOGETHER * (np.abs(cuts) + free.delta)
-        cuts = cuts[apart]
-        bounds = np.concatenate([[-np.inf], cuts, [np.inf]])
-
-        def integrands(point: Curve) -> Floats:
-            s = self.map(point.x.ravel()).reshape(point.x.shape)
-            return np.stack([np.ones_like(s), s * s, s * point.h, (point.x - s) ** 2])
-
+        low, high = self.ends
+        aside = TOGETHER * (high - low)
+        breaks = np.unique([end for p in self.plateaus for end in (p.left, p.right)] + self.jumps[:, 0].tolist())
+        breaks = breaks[(breaks > low + aside) & (breaks < high - aside)]
+        breaks = breaks[np.diff(breaks, prepend=-np.inf) > 2.0 * self._beside]
         hilbert, error = 0.0, 0.0
         parts = []
-        for u_from, u_to in pairwise(bounds.tolist()):
+        for left, right in pairwise([-np.inf, *breaks.tolist(), np.inf]):
+            u_from = -np.inf if left == -np.inf else free.parameter_above(left)
+            u_to = free.parameter_above(right)
+            if not ((free.bands[:, 1] > u_from) & (free.bands[:, 0] < u_to)).any():
+                continue
+
+            # Rounding must not take a node to the other side of a jump.
+            def inside(x: Floats, left: float = left + aside, right: float = right - aside) -> Floats:
+                return self.map(np.clip(x.ravel(), left, right)).reshape(x.shape)
+
+            def integrands(point: Curve, inside: Map = inside) -> Floats:
+                s = inside(point.x)
+                # Where s is x, their distance is rounding: it is resolved beside the variance of the noise.
+                return np.stack([np.ones_like(s), s * s, s * point.h, (point.x - s) ** 2 + free.t])
+
             p = panels(
                 free.law, free.t, free.bands, integrands, tail=TAIL_ALLOWED, u_from=u_from, u_to=u_to, sharp=sharp
             )
-            s = self.map(p.x.ravel())
-            parts.append((p.x.ravel(), p.h.ravel(), s, p.mass.ravel()))
+            x, h, mass = p.x.ravel(), p.h.ravel(), p.mass.ravel()
+            s = inside(x)
+            parts.append((x, h, s, mass))
             position, missing = forces_on_single_atoms(free.law, free.bands, u_from, p, u_to)
-            hilbert += float(np.sum(p.mass.ravel() * s * p.h.ravel()) + self.map(position) @ missing)
+            hilbert += float(np.sum(mass * s * h) + inside(position) @ missing)
             error += p.unresolved
         x, h, s, mass = (np.concatenate(column) for column in zip(*parts, strict=True))
         return Nodes(x, h, s, mass, hilbert, error)
