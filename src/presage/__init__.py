@@ -12,9 +12,12 @@ from presage.experiment.simulate import TrainInterrupted, simulate
 from presage.experiment.tokens import Embeddings, Gaussian, Rademacher, Tokens
 from presage.model.bilinear import BilinearProblem, bilinear_regression, untied_linear_attention
 from presage.model.channels import Channel, Linear, Softmax
+from presage.model.check_penalty import PenaltyReport, check_penalty
 from presage.model.discrete_laws import Empirical, PointMasses, PowerLaw
 from presage.model.hardmax import Hardmax
 from presage.model.laws import MarchenkoPastur, Semicircle, SpectralLaw
+from presage.model.own_penalties import ElasticSpectral
+from presage.model.own_problems import elastic_attention
 from presage.model.penalties import Frobenius, NuclearPSD, Penalty
 from presage.model.problem import (
     Problem,
@@ -60,6 +63,7 @@ __all__ = [
     "Comparison",
     "Conjugates",
     "Denoiser",
+    "ElasticSpectral",
     "Embeddings",
     "Empirical",
     "Ensemble",
@@ -75,6 +79,7 @@ __all__ = [
     "Optimum",
     "Overlaps",
     "Penalty",
+    "PenaltyReport",
     "PointMasses",
     "PowerLaw",
     "Problem",
@@ -101,7 +106,9 @@ __all__ = [
     "bayes_optimal",
     "bilinear_regression",
     "bilinear_thresholds",
+    "check_penalty",
     "compare",
+    "elastic_attention",
     "functionals",
     "hardmax_attention",
     "linear_attention",
