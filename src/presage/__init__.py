@@ -11,6 +11,8 @@ from presage.experiment.tokens import Embeddings, Gaussian, Rademacher, Tokens
 from presage.model.channels import Channel, Linear, Softmax
 from presage.model.discrete_laws import Empirical, PointMasses, PowerLaw
 from presage.model.laws import MarchenkoPastur, Semicircle, SpectralLaw
+from presage.model.own_channels import Huber, PairComparison
+from presage.model.own_problems import pair_comparison, robust_network
 from presage.model.penalties import Frobenius, NuclearPSD, Penalty
 from presage.model.problem import (
     Problem,
@@ -43,10 +45,12 @@ __all__ = [
     "FreeConvolution",
     "Frobenius",
     "Gaussian",
+    "Huber",
     "Linear",
     "MarchenkoPastur",
     "NuclearPSD",
     "Overlaps",
+    "PairComparison",
     "Penalty",
     "PointMasses",
     "PowerLaw",
@@ -68,7 +72,9 @@ __all__ = [
     "compare",
     "functionals",
     "linear_attention",
+    "pair_comparison",
     "quadratic_network",
+    "robust_network",
     "simulate",
     "solve",
     "unfactorized_attention",

@@ -190,14 +190,23 @@ def _setting(
             raise _check.complaint(
                 name, f"be {words}", "there is no other", value, f'Use for example {name}="{allowed[0]}".'
             )
-    for name, kinds in (("channel", (Linear, Softmax)), ("penalty", (NuclearPSD, Frobenius))):
-        _check.instance(
-            name,
-            getattr(problem, name),
-            kinds,
-            reason="training is known for these only",
-            remedy="Use one of the named problems, for example attention(...).",
-        )
+    _check.instance(
+        "penalty",
+        problem.penalty,
+        (NuclearPSD, Frobenius),
+        reason="training is known for these only",
+        remedy="Use one of the named problems, for example attention(...).",
+    )
+    if not isinstance(problem.channel, Linear | Softmax):
+        problem.channel.anatomy  # noqa: B018 - complains here, in words, about a channel that cannot be trained
+        if task == "sequence":
+            raise _check.complaint(
+                "task",
+                'be "label" for a channel of your own',
+                "output tokens are weighted sums of the tokens, and this channel has no weights to sum them with",
+                task,
+                'Use task="label", or Softmax or Linear as the channel.',
+            )
     setting = Setting(problem, d, trainer, task, tokens, centring, n_test, dtype, storage)
     if setting.n < 1:
         least = 0.5 / d**2

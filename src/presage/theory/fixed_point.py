@@ -7,13 +7,13 @@ the same Jacobian turns the spread between independent rules into error bars.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log, sqrt
 
 import numpy as np
 from scipy.special import stdtrit
 
-from presage.model.channels import Channel
+from presage.model.channels import Channel, Softmax
 from presage.model.laws import Floats
 from presage.model.problem import Problem
 from presage.theory.expectations import Exact, GaussHermite, Rule, Sobol
@@ -74,7 +74,10 @@ def rules(channel: Channel, jumps: float, most_nodes: int, seed: int) -> Iterato
         yield coarse
         return
     product = isinstance(coarse, GaussHermite)
-    if product:
+    if isinstance(coarse, GaussHermite) and not isinstance(channel, Softmax):
+        for count in (40, 80, 160) if channel.n_active == 1 else (12, 18, 24):
+            yield replace(coarse, nodes=count)
+    elif product:
         yield GaussHermite(24)
         if jumps < 1e-3:
             yield GaussHermite(40)
@@ -88,7 +91,8 @@ def rules(channel: Channel, jumps: float, most_nodes: int, seed: int) -> Iterato
 def companions(rule: Rule) -> list[Rule]:
     """Rules whose distance from a deterministic one shows its error: coarser, and turned."""
     if isinstance(rule, GaussHermite):
-        return [GaussHermite(rule.nodes - 6), GaussHermite(rule.nodes - 2, -0.6)]
+        fewer = min(6, 2 * (rule.nodes // 6))
+        return [replace(rule, nodes=rule.nodes - fewer), replace(rule, nodes=rule.nodes - 2, angle=-0.6)]
     return []
 
 

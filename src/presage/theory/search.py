@@ -8,17 +8,21 @@ from typing import NamedTuple
 
 import numpy as np
 
+from presage.model.anatomy import best_ratio
 from presage.model.channels import Channel, Linear, Softmax
+from presage.model.differences import loss_terms
 from presage.model.laws import Floats
 from presage.model.penalties import NuclearPSD
 from presage.model.problem import Problem
 from presage.theory import quadratic, ridge
 from presage.theory.expectations import Exact, GaussHermite, Rule, Sobol
 from presage.theory.newton import NUDGE, Evaluator, Linearization, NoConvergenceError, State, loss, newton
+from presage.theory.numeric_averages import MOST_PRODUCT
 from presage.theory.order_parameters import Overlaps
 from presage.theory.state_evolution import sample_side
 
 STEPS = 150  # of message passing, when Newton needs a better start
+FLATTEST = 1e-4  # curvature of a loss that is flat where it is least, so that the guess stays finite
 COARSE = 1e-5  # residual at which a cheap rule has done its work
 
 
@@ -32,7 +36,13 @@ class Likeness(NamedTuple):
 @singledispatch
 def likeness(channel: Channel, rho_0: float) -> Likeness:
     """Where the loss of a sample has its minimum, and how curved it is there, on average."""
-    raise TypeError(f"no linear channel is known that resembles {channel!r}")
+    z_0 = np.sqrt(rho_0) * np.random.default_rng(0).standard_normal((400, channel.n_in))
+    ratio = best_ratio(channel, z_0)
+    labels = channel.draw_labels(z_0, np.random.default_rng(1))
+    basis = channel.active_basis
+    curvature = loss_terms(channel, labels, ratio * z_0 @ basis, basis).curvature
+    mean = float(np.trace(curvature, axis1=-2, axis2=-1).mean()) / channel.n_active / 4.0
+    return Likeness(ratio, max(mean, FLATTEST))
 
 
 @likeness.register
@@ -69,7 +79,9 @@ def linear_guess(problem: Problem) -> Floats:
 @singledispatch
 def coarse_rule(channel: Channel) -> Rule:
     """A rule good to a few digits, for the search."""
-    raise TypeError(f"no rule is known for averages over a sample of {channel!r}")
+    if channel.n_active > MOST_PRODUCT:
+        return Sobol(1024, 1)
+    return GaussHermite(24 if channel.n_active == 1 else 8, dropped=1e-7)
 
 
 @coarse_rule.register

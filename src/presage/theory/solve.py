@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from presage import _check
-from presage.model.channels import Linear, Softmax
+from presage.model.channels import Linear
 from presage.model.penalties import Frobenius, NuclearPSD
 from presage.model.problem import Problem
 from presage.theory import fixed_point, quadratic, ridge
@@ -231,11 +231,13 @@ def solve(
             reason="it is a solution nearby from which to start",
             remedy="Pass the result of solve at a neighbouring point, or leave it out.",
         )
-    for part, kinds in ((problem.channel, (Linear, Softmax)), (problem.penalty, (NuclearPSD, Frobenius))):
-        name = "channel" if part is problem.channel else "penalty"
-        reason = "no equations are known for others yet"
-        remedy = f"Use {' or '.join(kind.__name__ for kind in kinds)}."
-        _check.instance(name, part, kinds, reason=reason, remedy=remedy)
+    _check.instance(
+        "penalty",
+        problem.penalty,
+        (NuclearPSD, Frobenius),
+        reason="no equations are known for others yet",
+        remedy="Use NuclearPSD or Frobenius.",
+    )
     if solver is None:
         solver = ExplicitMap() if isinstance(problem.channel, Linear) else StateEvolution()
     _check.instance(
