@@ -195,12 +195,12 @@ def test_slopes_in_scores_and_in_components_are_one_thing(channel):
     slopes = np.empty_like(z)
     for k in range(channel.n_in):
         step = h * np.eye(channel.n_in)[k]
-        slopes[:, k] = (channel.loss(z_0, z + step) - channel.loss(z_0, z - step)) / (2 * h)
+        slopes[:, k] = (channel.loss_at(z_0, z + step) - channel.loss_at(z_0, z - step)) / (2 * h)
     T = channel.n_tokens
     expected, G, R = np.empty((12, T, T)), np.empty((12, T, T)), channel.matrix(z)
     kernels.from_slopes(slopes, expected)
     loss = kernels.loss_and_slope(channel, channel.target_output(z_0), R, np.empty((0, T, T)), G)
-    assert loss == pytest.approx(float(channel.loss(z_0, z).sum()), rel=1e-13)
+    assert loss == pytest.approx(float(channel.loss_at(z_0, z).sum()), rel=1e-13)
     np.testing.assert_allclose(G, expected, rtol=0, atol=1e-7)  # differences of step 1e-6: 1e-10/1e-6 at worst
     back = np.empty_like(z)
     kernels.to_components(R, back)

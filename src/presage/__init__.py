@@ -9,6 +9,7 @@ from presage.experiment.gradient import LBFGS, Adam
 from presage.experiment.simulate import TrainInterrupted, simulate
 from presage.experiment.tokens import Embeddings, Gaussian, Rademacher, Tokens
 from presage.model.channels import Channel, Linear, Softmax
+from presage.model.check_channel import ChannelReport, check_channel
 from presage.model.discrete_laws import Empirical, PointMasses, PowerLaw
 from presage.model.laws import MarchenkoPastur, Semicircle, SpectralLaw
 from presage.model.own_channels import Huber, PairComparison
@@ -36,6 +37,7 @@ __all__ = [
     "Adam",
     "Bulk",
     "Channel",
+    "ChannelReport",
     "Comparison",
     "Conjugates",
     "Embeddings",
@@ -69,6 +71,7 @@ __all__ = [
     "TrainInterrupted",
     "Trainer",
     "attention",
+    "check_channel",
     "compare",
     "functionals",
     "linear_attention",

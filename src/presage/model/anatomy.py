@@ -13,7 +13,7 @@ import numpy as np
 
 from presage import _check
 from presage.model.channels import Channel
-from presage.model.differences import likelihood_slope, loss_and_slope, loss_of, loss_terms
+from presage.model.differences import STEP, likelihood_slope, loss_and_slope, loss_terms, target_slope
 from presage.model.laws import Floats
 
 POINTS = 400  # where the slopes are looked at
@@ -30,6 +30,7 @@ class Anatomy:
     basis: Floats  # n_in x k, orthonormal: the directions that loss or label see
     lowest_curvature: float  # the most negative eigenvalue of the curvature of the loss that was seen, at most 0
     ratio: float  # r for which r z_0 fits the labels of a z_0 of unit size best
+    folds: tuple[int, ...]  # directions of the basis whose sign, in z_0 and z together, changes no loss
     stepping: bool  # whether labels are constant but for steps, so that their slope says nothing
 
 
@@ -39,6 +40,7 @@ def dissect(channel: Channel) -> Anatomy:
     everything = np.eye(channel.n_in)
     with np.errstate(all="ignore"):
         loss, slope = loss_and_slope(channel, label, z, everything)
+        slope = _without_steps(slope, loss_and_slope(channel, label, z, everything, 0.03 * STEP)[1])
         pull = _pull_of_target(channel, z_0, z, everything)
     if loss.shape != z.shape[:-1] or not np.isfinite(loss).all():
         raise _check.complaint(
@@ -56,15 +58,16 @@ def dissect(channel: Channel) -> Anatomy:
             channel,
             "Replace a step by a smooth output, for example np.tanh(sharpness * z).",
         )
-    stepping = channel.labels is None and not np.abs(pull).max() > FLAT * np.abs(slope).max()
+    stepping = not np.abs(pull).max() > FLAT * np.abs(slope).max()
     basis = _row_space(np.concatenate([slope, pull / max(float(np.abs(pull).max()), 1e-300) * np.abs(slope).max()]))
     if _label_moves(channel, z_0, basis):
         basis = everything  # a step sees a direction in which no slope shows
+    basis, folds = _symmetries(channel, z_0, z, basis)
     with np.errstate(all="ignore"):
         curvature = loss_terms(channel, label, z @ basis, basis).curvature
     lowest = float(np.linalg.eigvalsh(curvature[np.isfinite(curvature).all(axis=(-2, -1))]).min(initial=0.0))
     ratio = best_ratio(channel, np.random.default_rng(21).standard_normal((POINTS, channel.n_in)))
-    return Anatomy(basis, lowest if lowest < -1e-6 else 0.0, ratio, stepping)
+    return Anatomy(basis, lowest if lowest < -1e-6 else 0.0, ratio, folds, stepping)
 
 
 def probes(channel: Channel) -> tuple[Floats, Floats, Floats]:
@@ -93,14 +96,21 @@ def best_ratio(channel: Channel, z_0: Floats) -> float:
 
 def _pull_of_target(channel: Channel, z_0: Floats, z: Floats, basis: Floats) -> Floats:
     """How what is observed changes with ``z_0``: slope of the loss through the label, or of the likelihoods."""
-    if channel.labels is not None:
-        each = (np.broadcast_to(y, (len(z_0), *y.shape)) for y in np.asarray(channel.labels, dtype=np.float64))
-        return np.concatenate([likelihood_slope(channel, label, z_0, basis) for label in each])
-    columns = []
-    for move in 3e-4 * basis.T:
-        ahead, behind = (loss_of(channel, channel.target_output(z_0 + s * move), z) for s in (1.0, -1.0))
-        columns.append((ahead - behind) / 6e-4)
-    return np.stack(columns, axis=-1)
+    if channel.labels is None:
+        pull, closer = (target_slope(channel, z_0, z, basis, step) for step in (STEP, 0.03 * STEP))
+        return _without_steps(pull, closer)
+    rows = []
+    for y in np.asarray(channel.labels, dtype=np.float64):
+        label = np.broadcast_to(y, (len(z_0), *y.shape))
+        pull, closer = (likelihood_slope(channel, label, z_0, basis, step) for step in (STEP, 0.03 * STEP))
+        rows.append(_without_steps(pull, closer))
+    return np.concatenate(rows)
+
+
+def _without_steps(slope: Floats, closer: Floats) -> Floats:
+    """Slopes that do not change when looked at from closer by, and zero for the others: there a step was crossed."""
+    same = np.abs(slope - closer) <= 0.5 * np.abs(slope)
+    return np.where(same.all(axis=-1, keepdims=True), slope, 0.0)
 
 
 def _row_space(rows: Floats) -> Floats:
@@ -109,9 +119,40 @@ def _row_space(rows: Floats) -> Floats:
     return np.ascontiguousarray(right[size > BLIND * size[0]].T)
 
 
+def _symmetries(channel: Channel, z_0: Floats, z: Floats, basis: Floats) -> tuple[Floats, tuple[int, ...]]:
+    """Turn a basis of two directions so that the symmetries of the loss are changes of sign; say which may be folded.
+
+    Tried are the exchange of two tokens, the change of all signs, and both together.
+    """
+    k = basis.shape[1]
+    if k != 2 or channel.labels is not None:
+        return basis, ()
+    exchange = np.eye(channel.n_in)[::-1] if channel.n_tokens == 2 else np.eye(channel.n_in)
+    with np.errstate(all="ignore"):
+        here = channel.loss_at(z_0, z)
+        kept = [
+            mirror
+            for mirror in (exchange, -exchange, -np.eye(channel.n_in))
+            if np.allclose(channel.loss_at(z_0 @ mirror, z @ mirror), here, rtol=1e-9, atol=1e-12)
+        ]
+    for mirror in kept[:1]:
+        basis = basis @ np.linalg.eigh(basis.T @ mirror @ basis)[1]
+    signs = {tuple(np.round(np.diag(basis.T @ mirror @ basis)).astype(int).tolist()) for mirror in kept}
+    if {(-1, 1), (1, -1)} <= signs:
+        return basis, (0, 1)
+    flipped = [sign.index(-1) for sign in sorted(signs) if -1 in sign]
+    return basis, tuple(flipped[:1])
+
+
 def _label_moves(channel: Channel, z_0: Floats, basis: Floats) -> bool:
     """Whether the label depends on a direction that the basis leaves out."""
-    if channel.labels is not None or basis.shape[1] == basis.shape[0]:
+    if basis.shape[1] == basis.shape[0]:
         return False
-    blind = z_0[::-1] - z_0[::-1] @ basis @ basis.T
-    return not np.allclose(channel.target_output(z_0 + blind), channel.target_output(z_0), rtol=1e-6, atol=1e-9)
+    moved = z_0 + z_0[::-1] - z_0[::-1] @ basis @ basis.T
+    if channel.labels is None:
+        return not np.allclose(channel.target_output(moved), channel.target_output(z_0), rtol=1e-6, atol=1e-9)
+    each = [np.broadcast_to(y, (len(z_0), *y.shape)) for y in np.asarray(channel.labels, dtype=np.float64)]
+    return not all(
+        np.allclose(channel.likelihood(label, moved), channel.likelihood(label, z_0), rtol=1e-6, atol=1e-9)
+        for label in each
+    )

@@ -35,14 +35,16 @@ def writes(channel: Channel, method: str) -> bool:
     return getattr(type(channel), method) is not getattr(Channel, method)
 
 
-def loss_and_slope(channel: Channel, label: Floats, x: Floats, basis: Floats) -> tuple[Floats, Floats]:
+def loss_and_slope(
+    channel: Channel, label: Floats, x: Floats, basis: Floats, step: float = STEP
+) -> tuple[Floats, Floats]:
     """Loss and its slope along the basis, without the curvature."""
     z = x @ basis.T
     loss = loss_of(channel, label, z)
     if writes(channel, "slope"):
         return loss, np.asarray(channel.slope(label, z)) @ basis
-    plus, minus = _axes(channel, label, z, basis)
-    return loss, np.moveaxis(plus - minus, 0, -1) / (2.0 * STEP)
+    plus, minus = _axes(channel, label, z, step * basis.T)
+    return loss, np.moveaxis(plus - minus, 0, -1) / (2.0 * step)
 
 
 def loss_terms(channel: Channel, label: Floats, x: Floats, basis: Floats) -> Terms:
@@ -52,7 +54,7 @@ def loss_terms(channel: Channel, label: Floats, x: Floats, basis: Floats) -> Ter
     if writes(channel, "slope"):
         return Terms(loss, np.asarray(channel.slope(label, z)) @ basis, _curvature_of_slope(channel, label, z, basis))
     k = basis.shape[1]
-    plus, minus = _axes(channel, label, z, basis)
+    plus, minus = _axes(channel, label, z, STEP * basis.T)
     slope = np.moveaxis(plus - minus, 0, -1) / (2.0 * STEP)
     if writes(channel, "curvature"):
         return Terms(loss, slope, basis.T @ np.asarray(channel.curvature(label, z)) @ basis)
@@ -93,16 +95,24 @@ def mixed_trace(channel: Channel, z_0: Floats, x: Floats, basis: Floats, A: Floa
     return total
 
 
-def likelihood_slope(channel: Channel, label: Floats, z_0: Floats, basis: Floats) -> Floats:
+def likelihood_slope(channel: Channel, label: Floats, z_0: Floats, basis: Floats, step: float = STEP) -> Floats:
     """Slope of the probability of a label along the basis, in ``z_0``."""
-    moves = STEP * basis.T
+    moves = step * basis.T
     columns = [channel.likelihood(label, z_0 + move) - channel.likelihood(label, z_0 - move) for move in moves]
-    return np.stack(columns, axis=-1) / (2.0 * STEP)
+    return np.stack(columns, axis=-1) / (2.0 * step)
 
 
-def _axes(channel: Channel, label: Floats, z: Floats, basis: Floats) -> tuple[Floats, Floats]:
-    """Losses one step ahead and one step back along each direction of the basis, stacked in front."""
-    moves = STEP * basis.T
+def target_slope(channel: Channel, z_0: Floats, z: Floats, basis: Floats, step: float = STEP) -> Floats:
+    """Slope of the loss along the basis in ``z_0``, through the label that it gives."""
+    columns = []
+    for move in step * basis.T:
+        ahead, behind = (loss_of(channel, channel.target_output(z_0 + sign * move), z) for sign in (1.0, -1.0))
+        columns.append((ahead - behind) / (2.0 * step))
+    return np.stack(columns, axis=-1)
+
+
+def _axes(channel: Channel, label: Floats, z: Floats, moves: Floats) -> tuple[Floats, Floats]:
+    """Losses one step ahead and one step back along each direction, stacked in front."""
     plus = np.stack([loss_of(channel, label, z + move) for move in moves])
     minus = np.stack([loss_of(channel, label, z - move) for move in moves])
     return plus, minus

@@ -14,7 +14,7 @@ from numba import njit
 
 from presage import _check
 from presage.model.channels import Channel
-from presage.model.differences import Terms, loss_of, loss_terms, mixed_trace
+from presage.model.differences import Terms, loss_of, loss_terms, mixed_trace, writes
 from presage.model.laws import Floats
 from presage.model.prox_report import (
     LOSS_AT_P,
@@ -68,10 +68,12 @@ def numeric_prox(
 def active_prox(
     channel: Channel, label: Floats, z: Floats, Sigma: float, *, z_0: Floats | None = None, pull: bool = False
 ) -> tuple[Floats, Floats]:
-    """`numeric_prox` of one chunk, with ``z`` and f along the active basis."""
+    """`numeric_prox` of one chunk, with ``z`` and f along the active basis; a prox of the channel's own is polished."""
     basis = channel.active_basis
     starts = [z]
-    if may_have_two_minima(channel, Sigma):
+    if z_0 is not None and writes(channel, "prox"):
+        starts = [np.asarray(channel.prox(z_0, z @ basis.T, Sigma)) @ basis] if Sigma > 0.0 else starts
+    elif may_have_two_minima(channel, Sigma):
         starts = _look(channel, label, z, Sigma, _anchor(channel, label, z, Sigma, z_0))
     found = minimise(channel, label, z, Sigma, starts)
     report = np.empty((len(z), REPORTED))
@@ -127,7 +129,7 @@ def _anchor(channel: Channel, label: Floats, z: Floats, Sigma: float, z_0: Float
 
 
 def _look(channel: Channel, label: Floats, z: Floats, Sigma: float, anchor: Floats) -> list[Floats]:
-    """One start for each local minimum of the objective among the points looked at between ``z`` and the anchor."""
+    """Starts: the local minima among the points looked at between ``z`` and the anchor, and both ends."""
     way = anchor - z
     length = np.sum(way**2, axis=1)
     basis = channel.active_basis
@@ -142,6 +144,8 @@ def _look(channel: Channel, label: Floats, z: Floats, Sigma: float, anchor: Floa
         chosen = lowest & (order == count)
         t = np.where(chosen.any(axis=1), np.take(LOOKS, chosen.argmax(axis=1)), np.nan)
         starts.append(z + t[:, None] * way)
+    for end, seen in ((z, lowest[:, :1]), (anchor, lowest[:, -1:])):
+        starts.append(np.where(seen, np.nan, end))
     return starts
 
 
@@ -151,11 +155,13 @@ def _newton(channel: Channel, label: Floats, z: Floats, Sigma: float, x: Floats)
     Return the value of the objective, the minimum, and the terms of the loss there.
     """
     basis = channel.active_basis
+    lowest = channel.anatomy.lowest_curvature
+    reach = 2.0 / np.sqrt(-lowest) if lowest < 0.0 else np.inf  # longer steps leave the basin they start in
     x = x.copy()
     terms = Terms(*(term.copy() for term in loss_terms(channel, label, x, basis)))
     value = 0.5 * np.sum((x - z) ** 2, axis=1) + Sigma * terms.loss
     step, descent = np.empty_like(x), np.empty(len(x))
-    _steps(x, z, terms.slope, terms.curvature, Sigma, step, descent)
+    _steps(x, z, terms.slope, terms.curvature, Sigma, reach, step, descent)
     length = np.ones(len(x))
     rows = np.arange(len(x))
     for _ in range(MOST_STEPS):
@@ -175,7 +181,7 @@ def _newton(channel: Channel, label: Floats, z: Floats, Sigma: float, x: Floats)
         for mine, fresh in zip(terms, there, strict=True):
             mine[to] = fresh[good]
         ahead, fall = np.empty_like(x[to]), np.empty(len(to))
-        _steps(x[to], centre[good], terms.slope[to], terms.curvature[to], Sigma, ahead, fall)
+        _steps(x[to], centre[good], terms.slope[to], terms.curvature[to], Sigma, reach, ahead, fall)
         step[to], descent[to] = ahead, fall
         length[to] = 1.0
         length[rows[~good]] *= 0.3
@@ -216,8 +222,8 @@ def _back(K, v):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, error_model="numpy")
-def _steps(x, z, slope, curvature, Sigma, step, descent):  # type: ignore[no-untyped-def]
-    """Newton's step of each sample, and the slope of the objective along it.
+def _steps(x, z, slope, curvature, Sigma, reach, step, descent):  # type: ignore[no-untyped-def]
+    """Newton's step of each sample, no longer than `reach`, and the slope of the objective along it.
 
     Where ``1 + Sigma l''`` is not positive it is shifted (Levenberg) until it is.
     """
@@ -236,6 +242,9 @@ def _steps(x, z, slope, curvature, Sigma, step, descent):  # type: ignore[no-unt
         for i in range(k):
             step[s, i] = -(x[s, i] - z[s, i] + Sigma * slope[s, i])
         _back(K, step[s])
+        length = np.sqrt(np.sum(step[s] ** 2))
+        if length > reach:
+            step[s] *= reach / length
         descent[s] = 0.0
         for i in range(k):
             descent[s] += step[s, i] * (x[s, i] - z[s, i] + Sigma * slope[s, i])

@@ -60,7 +60,8 @@ class _Gaussian(NamedTuple):
     sigma: float
 
 
-def _gaussian(rho_0: float, overlaps: Overlaps, sigma: float | None) -> _Gaussian:
+def gaussian_of(rho_0: float, overlaps: Overlaps, sigma: float | None) -> _Gaussian:
+    """Coefficients at given overlaps; `sigma` where it is known better than from them."""
     root = sqrt(rho_0)
     mean = overlaps.m / root
     return _Gaussian(root, mean, sqrt(max(overlaps.q - mean * mean, 0.0)) if sigma is None else sigma)
@@ -78,7 +79,7 @@ def _stein(gaussian: _Gaussian, f_a: Floats, f_b: Floats) -> tuple[Floats, Float
     return slope_z, (f_a - gaussian.mean * slope_z) / gaussian.root_rho
 
 
-def _averages(gaussian: _Gaussian, found: Sequence[Sums]) -> Averages:
+def own_averages(gaussian: _Gaussian, found: Sequence[Sums]) -> Averages:
     """Averages of a channel of the user's own, one estimate for each of the sums."""
     column = dict(zip(Sums._fields, np.array(found).T, strict=True))
     stein_z, stein_z_0 = _stein(gaussian, column.pop("f_a"), column.pop("f_b"))
@@ -103,7 +104,7 @@ class Exact(Rule):
             reason="only the averages of a linear channel are in closed form",
             remedy="Use GaussHermite() or Sobol().",
         )
-        root_rho, mean, own = _gaussian(rho_0, overlaps, sigma)
+        root_rho, mean, own = gaussian_of(rho_0, overlaps, sigma)
         distance = (root_rho - mean) ** 2 + own**2  # E (z_0 - z)^2 of a component
         L, shrunk = channel.n_in, 1.0 / (1.0 + 4.0 * overlaps.Sigma)
         slope = np.array([4.0 * L * shrunk])
@@ -146,14 +147,15 @@ class GaussHermite(Rule):
             raise _check.complaint(
                 "rule",
                 "fit the number of tokens",
-                "product rules are for two active directions, whose average has four dimensions",
+                "product rules are for two active directions (two tokens of a softmax), which make four dimensions",
                 self,
                 "Use Sobol() for more tokens, or leave the rule out.",
             )
-        gaussian = _gaussian(rho_0, overlaps, sigma)
+        gaussian = gaussian_of(rho_0, overlaps, sigma)
         if not isinstance(channel, Softmax):
-            nodes = product_nodes(channel.n_active, self.nodes, self.angle, self.dropped)
-            return _averages(gaussian, [sums(channel, *gaussian, overlaps.Sigma, *nodes)])
+            folds = channel.anatomy.folds
+            nodes = product_nodes(channel.n_active, self.nodes, self.angle, self.dropped, folds)
+            return own_averages(gaussian, [sums(channel, *gaussian, overlaps.Sigma, *nodes)])
         plane, lightest = _plane(self.nodes, self.angle, self.dropped)
         ratio = channel.beta_ratio
         total: Floats = _pair_sums(plane, lightest, *gaussian, overlaps.Sigma, channel.beta, ratio)
@@ -227,13 +229,13 @@ class Sobol(Rule):
         _check.integer("seed", self.seed, at_least=0, reason="it seeds the scrambles", remedy=remedy)
 
     def averages(self, channel: Channel, rho_0: float, overlaps: Overlaps, sigma: float | None = None) -> Averages:
-        gaussian = _gaussian(rho_0, overlaps, sigma)
+        gaussian = gaussian_of(rho_0, overlaps, sigma)
         seeds = np.random.SeedSequence(self.seed).generate_state(self.replicates)
         scattered = [_points(2 * channel.n_active, self.nodes, seed) for seed in seeds]
         if not isinstance(channel, Softmax):
             k, weight = channel.n_active, np.full(self.nodes, 1.0 / self.nodes)
             own = (sums(channel, *gaussian, overlaps.Sigma, x[:, :k], x[:, k:], weight) for x in scattered)
-            return _averages(gaussian, list(own))
+            return own_averages(gaussian, list(own))
         columns = [_sobol_sums(channel, gaussian, overlaps.Sigma, points) for points in scattered]
         report, square, f_a, f_b = (np.array(column) for column in zip(*columns, strict=True))
         stein_z, stein_z_0 = _stein(gaussian, f_a, f_b)

@@ -20,6 +20,7 @@ from presage.theory.expectations import Exact, GaussHermite, Rule, Sobol
 from presage.theory.newton import OBSERVABLES, Evaluator, Linearization, NoConvergenceError, State, linearize, loss
 from presage.theory.order_parameters import Conjugates
 from presage.theory.search import coarse_rule, search, zero_state
+from presage.theory.trapezoid import Trapezoid
 
 SETTLED = 1e-4  # residual of a fine rule that is still an answer; what is left of it goes into the error bars
 ROUNDING = 2e-8  # relative: nodes of negligible weight that product rules leave out, and rounding
@@ -73,10 +74,12 @@ def rules(channel: Channel, jumps: float, most_nodes: int, seed: int) -> Iterato
     if isinstance(coarse, Exact):
         yield coarse
         return
+    if isinstance(coarse, Trapezoid):
+        yield from (Trapezoid(count) for count in (40, 80, 160, 320))
+        return
     product = isinstance(coarse, GaussHermite)
-    if isinstance(coarse, GaussHermite) and not isinstance(channel, Softmax):
-        for count in (40, 80, 160) if channel.n_active == 1 else (12, 18, 24):
-            yield replace(coarse, nodes=count)
+    if product and not isinstance(channel, Softmax):
+        yield from (GaussHermite(count, dropped=1e-7) for count in (12, 18, 24))
     elif product:
         yield GaussHermite(24)
         if jumps < 1e-3:
@@ -93,6 +96,8 @@ def companions(rule: Rule) -> list[Rule]:
     if isinstance(rule, GaussHermite):
         fewer = min(6, 2 * (rule.nodes // 6))
         return [replace(rule, nodes=rule.nodes - fewer), replace(rule, nodes=rule.nodes - 2, angle=-0.6)]
+    if isinstance(rule, Trapezoid):
+        return [Trapezoid(rule.nodes * 3 // 4), Trapezoid(rule.nodes * 7 // 8, 0.4)]
     return []
 
 

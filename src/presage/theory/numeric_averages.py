@@ -37,10 +37,12 @@ class Sums(NamedTuple):
 
 
 @cache
-def product_nodes(k: int, nodes: int, angle: float, dropped: float) -> tuple[Floats, Floats, Floats]:
+def product_nodes(
+    k: int, nodes: int, angle: float, dropped: float, folds: tuple[int, ...] = ()
+) -> tuple[Floats, Floats, Floats]:
     """Nodes a, b (n x k) and weights of a product rule; each plane (a_i, b_i) is turned by `angle`.
 
-    The lightest nodes, of total weight `dropped`, are left out.
+    The lightest nodes, of total weight `dropped`, are left out, and half of each plane that may be folded.
     """
     x, w = np.polynomial.hermite_e.hermegauss(nodes)
     grid = np.meshgrid(*[x] * (2 * k), indexing="ij")
@@ -51,8 +53,10 @@ def product_nodes(k: int, nodes: int, angle: float, dropped: float) -> tuple[Flo
     order = np.argsort(flat)
     kept = order[np.searchsorted(np.cumsum(flat[order]), dropped) :]
     first, second = (np.stack([grid[i].ravel()[kept] for i in part], axis=-1) for part in (range(k), range(k, 2 * k)))
+    half = (first[:, list(folds)] > 0.0).all(axis=1)
+    first, second, weight = first[half], second[half], flat[kept][half]
     cosine, sine = np.cos(angle), np.sin(angle)
-    return cosine * first - sine * second, sine * first + cosine * second, flat[kept] / flat[kept].sum()
+    return cosine * first - sine * second, sine * first + cosine * second, weight / weight.sum()
 
 
 def sums(
@@ -82,7 +86,7 @@ def sums(
             columns[4], columns[5], columns[6] = report[:, [LOSS_AT_P, LOSS_AT_Z, OTHER_MINIMUM]].T
             columns[7], columns[8] = np.sum(f * a[part], axis=1), np.sum(f * b[part], axis=1)
             total += columns @ (weight[part] * chance)
-            if tilt is not None:
+            if tilt is not None and not channel.anatomy.stepping:
                 total[1] += float(weight[part] @ np.sum(tilt * f, axis=1))
     found = Sums(*total.tolist())
     if channel.anatomy.stepping:

@@ -20,6 +20,7 @@ from presage.theory.newton import NUDGE, Evaluator, Linearization, NoConvergence
 from presage.theory.numeric_averages import MOST_PRODUCT
 from presage.theory.order_parameters import Overlaps
 from presage.theory.state_evolution import sample_side
+from presage.theory.trapezoid import Trapezoid
 
 STEPS = 150  # of message passing, when Newton needs a better start
 FLATTEST = 1e-4  # curvature of a loss that is flat where it is least, so that the guess stays finite
@@ -81,7 +82,7 @@ def coarse_rule(channel: Channel) -> Rule:
     """A rule good to a few digits, for the search."""
     if channel.n_active > MOST_PRODUCT:
         return Sobol(1024, 1)
-    return GaussHermite(24 if channel.n_active == 1 else 8, dropped=1e-7)
+    return Trapezoid(32) if channel.n_active == 1 else GaussHermite(8, dropped=1e-7)
 
 
 @coarse_rule.register
@@ -97,14 +98,18 @@ def _(channel: Softmax) -> Rule:
 def zero_state(evaluator: Evaluator) -> State | None:
     """The solution ``S = 0`` if the penalty is strong enough to hold it, else None."""
     rule = coarse_rule(evaluator.channel)
-    state = evaluator(_at_zero(evaluator, rule), rule)
+    y = _at_zero(evaluator, rule)
+    if not np.isfinite(y).all():  # nothing of the target shows to first order, as with an even output
+        return None
+    state = evaluator(y, rule)
     return state if state.side.overlaps.q == 0.0 else None
 
 
 def _at_zero(evaluator: Evaluator, rule: Rule) -> Floats:
     """Logarithms of the conjugates that the channel gives at ``S = 0``."""
     averages = rule.averages(evaluator.channel, evaluator.rho_0, Overlaps(0.0, 0.0, 0.0))
-    y: Floats = np.log(sample_side(evaluator.problem.alpha, averages, stein=False).mean(axis=0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        y: Floats = np.log(sample_side(evaluator.problem.alpha, averages, stein=False).mean(axis=0))
     return y
 
 
@@ -184,7 +189,7 @@ def search_rules(channel: Channel) -> list[tuple[Rule, float]]:
     rule = coarse_rule(channel)
     if isinstance(rule, Exact):
         return [(rule, COARSE)]
-    if isinstance(rule, GaussHermite):
+    if isinstance(rule, GaussHermite | Trapezoid):
         return [(rule, COARSE), (Sobol(8192, 1), 30 * COARSE)]
     return [(rule, 30 * COARSE)]
 
@@ -192,6 +197,8 @@ def search_rules(channel: Channel) -> list[tuple[Rule, float]]:
 def _iterate(evaluator: Evaluator, rule: Rule, steps: int) -> Floats:
     """Run state evolution from ``S = 0``, as message passing would: it ends near a stable root, if slowly."""
     y = _at_zero(evaluator, rule)
+    if not np.isfinite(y).all():
+        raise NoConvergenceError(None)
     for _ in range(steps):
         y = _pass(evaluator, y, rule, 0.8)
     return y

@@ -1,0 +1,389 @@
+"""Channels of the user's own: two methods give everything, and what the built-in ones say they say again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import expit, log_ndtr, ndtr
+
+import presage as ps
+from presage.experiment.data import sample, sample_target
+from presage.experiment.objective import Objective
+from presage.model.numeric_prox import numeric_prox
+from presage.model.prox_report import LOSS_AT_P, LOSS_AT_Z, SQUARE_Z, TRACE_ANCHOR, TRACE_Z
+from presage.theory.expectations import GaussHermite, Sobol, gaussian_of
+from presage.theory.numeric_averages import product_nodes, sums
+from presage.theory.order_parameters import Overlaps
+from presage.theory.trapezoid import Trapezoid, _disc
+
+TARGET = ps.MarchenkoPastur(0.5)
+COMPARISON = ps.pair_comparison(TARGET, alpha=1.0, weight_decay=0.05, noise=0.2)
+ROBUST = ps.robust_network(TARGET, alpha=1.0, weight_decay=0.1, noise=0.5, threshold=0.7)
+ATTENTION = ps.attention(TARGET, alpha=0.5, weight_decay=0.01, noise=0.5)
+
+
+@dataclass(frozen=True)
+class OwnLinear(ps.Channel):
+    """The linear channel as a user would write it."""
+
+    n_tokens: int = 1
+
+    def output(self, z):
+        return self.matrix(z)
+
+    def loss(self, label, output):
+        return np.sum((label - output) ** 2, axis=(-2, -1))
+
+
+@dataclass(frozen=True)
+class OwnSoftmax(ps.Channel):
+    """The softmax as a user would write it."""
+
+    n_tokens: int = 2
+    beta: float = 1.0
+    beta_0: float = 1.0
+
+    def rows(self, R):
+        weights = np.exp(R - R.max(axis=-1, keepdims=True))
+        return weights / weights.sum(axis=-1, keepdims=True)
+
+    def output(self, z):
+        return self.rows(self.beta * self.matrix(z))
+
+    def target_output(self, z_0):
+        return self.rows(self.beta_0 * self.matrix(z_0))
+
+
+class Tanh(ps.Channel):
+    """A scalar output, with the slope written and the curvature left to differences."""
+
+    n_tokens = 1
+
+    def output(self, z):
+        return np.tanh(np.asarray(z)[..., 0])
+
+    def loss(self, label, output):
+        return (label - output) ** 2
+
+    def slope(self, label, z):
+        t = np.tanh(z)
+        return 2 * (t - label[..., None]) * (1 - t**2)
+
+
+class Signs(ps.Channel):
+    """The sign of a difference of scores, learned by the logistic loss: a label that moves by steps."""
+
+    n_tokens = 2
+
+    def output(self, z):
+        return sqrt(2) * (np.asarray(z)[..., 0] - np.asarray(z)[..., 2])
+
+    def target_output(self, z_0):
+        return np.sign(self.output(z_0))
+
+    def loss(self, label, output):
+        return np.logaddexp(0, -label * output)
+
+
+class Probit(ps.Channel):
+    """A probit label with its own loss, minus the log likelihood."""
+
+    n_tokens = 1
+    labels = (-1.0, 1.0)
+
+    def output(self, z):
+        return np.asarray(z)[..., 0]
+
+    def loss(self, label, output):
+        return -log_ndtr(label * output)
+
+    def likelihood(self, label, z_0):
+        return ndtr(label * z_0[..., 0])
+
+
+OWN = [OwnLinear(2), OwnSoftmax(2), OwnSoftmax(3, 1.5, 0.8), Tanh(), ps.PairComparison(1.3, 0.8), ps.Huber(2, 0.5)]
+PLACES = [(1.75, Overlaps(1.2, 1.5, 0.5)), (1.0, Overlaps(0.3, 0.9, 0.1))]
+
+
+def draw(channel, count, seed, size=1.3):
+    rng = np.random.default_rng(seed)
+    z_0, z = size * rng.standard_normal((2, count, channel.n_in))
+    return z_0, z, channel.draw_labels(z_0, rng)
+
+
+def prox(channel, z_0, z, label, Sigma):
+    return numeric_prox(channel, label, z, Sigma, z_0=z_0 if channel.labels is None else None, pull=True)
+
+
+def objective_of(problem, d, seed, **options: Any):
+    rng = np.random.default_rng(seed)
+    S_0 = sample_target(problem.target, d, rng)
+    n = round(problem.alpha * d**2)
+    samples = sample(S_0, problem.channel, n, rng, tokens=ps.Gaussian(), noise=problem.noise, **options)
+    return Objective(samples, problem.channel, problem.penalty, d)
+
+
+# What is found out about a channel.
+
+
+@pytest.mark.parametrize(
+    ("channel", "active"),
+    [
+        (OwnLinear(3), 6),
+        (OwnSoftmax(2), 2),
+        (OwnSoftmax(3), 5),
+        (Tanh(), 1),
+        (ps.PairComparison(), 1),
+        (ps.Huber(2), 3),
+    ],
+    ids=repr,
+)
+def test_active_directions_are_found(channel, active):
+    assert channel.n_active == active
+    np.testing.assert_allclose(channel.active_basis.T @ channel.active_basis, np.eye(active), atol=1e-12)
+    z_0, z, _ = draw(channel, 50, 0)
+    seen = channel.active_basis @ channel.active_basis.T
+    np.testing.assert_allclose(channel.loss_at(z_0 @ seen, z @ seen), channel.loss_at(z_0, z), rtol=1e-6, atol=1e-9)
+
+
+def test_the_anatomy_of_known_channels():
+    assert OwnSoftmax(2, 2.0, 1.0).anatomy.ratio == pytest.approx(0.5, rel=1e-5)
+    assert ps.PairComparison(2.0, 1.0).anatomy.ratio == pytest.approx(0.5, rel=1e-5)
+    for convex in (OwnLinear(2), ps.PairComparison(), ps.Huber(2)):
+        assert convex.anatomy.lowest_curvature == 0.0
+    # The curvature of two sigmoids is above -0.97 beta^2.
+    assert -0.97 * 4 < OwnSoftmax(2, 2.0, 2.0).anatomy.lowest_curvature < -0.8 * 4
+    assert OwnSoftmax(2).anatomy.folds == (0, 1)  # exchange the tokens; change all signs and exchange them
+    assert OwnSoftmax(2, 1.0, 1.4).anatomy.folds == (0, 1)
+    assert Signs().anatomy.stepping
+    assert not any(channel.anatomy.stepping for channel in OWN)
+
+
+def test_random_labels_are_drawn_by_their_likelihood():
+    channel = ps.PairComparison(1.0, 0.6)
+    z_0 = np.random.default_rng(1).standard_normal((40_000, 3))
+    labels = channel.draw_labels(z_0, np.random.default_rng(2))
+    assert set(labels) == {-1.0, 1.0}
+    chance = expit(0.6 * sqrt(2) * (z_0[:, 0] - z_0[:, 2]))
+    for part in (chance < 0.4, (chance > 0.4) & (chance < 0.6), chance > 0.6):
+        seen, expected = np.mean(labels[part] > 0), chance[part].mean()
+        assert abs(seen - expected) < 4 * sqrt(0.25 / part.sum())
+    assert channel.loss_at(z_0[:5], z_0[:5]).shape == (5,)
+
+
+# The proximal map.
+
+
+@pytest.mark.parametrize("Sigma", [1e-6, 0.3, 3.0, 30.0])
+@pytest.mark.parametrize("channel", [*OWN, Probit()], ids=lambda channel: repr(channel)[:30])
+def test_prox_is_the_lowest_minimum(channel, Sigma):
+    z_0, z, label = draw(channel, 25, 3)
+    f, report = prox(channel, z_0, z, label, Sigma)
+    p = z + Sigma * f
+
+    def value(h, i):
+        return 0.5 * np.sum((h - z[i]) ** 2) + Sigma * float(channel.loss(label[i], channel.output(h)))
+
+    missed = 0
+    for i in range(len(z)):
+        starts = (z[i], z_0[i], 0.5 * (z[i] + z_0[i]), np.zeros(channel.n_in))
+        lowest = min(minimize(value, start, args=(i,), method="BFGS").fun for start in starts)
+        missed += value(p[i], i) > lowest + 1e-6 * (1 + abs(lowest))
+    assert missed == 0
+    np.testing.assert_allclose(f, -channel.slope(label, p), atol=1e-6)
+    np.testing.assert_allclose(report[:, LOSS_AT_P], channel.loss(label, channel.output(p)), atol=1e-9)
+    np.testing.assert_allclose(report[:, LOSS_AT_Z], channel.loss(label, channel.output(z)), atol=1e-9)
+
+
+@pytest.mark.parametrize("Sigma", [0.3, 2.3, 10.0])
+def test_prox_of_a_users_softmax_is_the_built_in_one(Sigma):
+    for T in (2, 3):
+        built_in, own = ps.Softmax(T, 1.0, 1.3), OwnSoftmax(T, 1.0, 1.3)
+        z_0, z, _ = draw(own, 500, 4)
+        ours, theirs = own.prox(z_0, z, Sigma), built_in.prox(z_0, z, Sigma)
+
+        def value(p, built_in=built_in, z_0=z_0, z=z):
+            return 0.5 * np.sum((p - z) ** 2, axis=1) + Sigma * built_in.loss_at(z_0, p)
+
+        same = np.abs(value(ours) - value(theirs)) < 1e-9
+        assert same.mean() > 0.99
+        np.testing.assert_allclose(ours[same], theirs[same], atol=1e-5)
+
+
+def test_prox_of_a_users_linear_channel_is_the_weighted_mean():
+    own, Sigma = OwnLinear(3), 0.7
+    z_0, z, _ = draw(own, 20, 5)
+    np.testing.assert_allclose(own.prox(z_0, z, Sigma), ps.Linear(3).prox(z_0, z, Sigma), atol=1e-9)
+    assert own.prox(z_0[0], z[0], Sigma).shape == (6,)
+
+
+@pytest.mark.parametrize("channel", [OwnSoftmax(2, 1.0, 1.2), OwnLinear(2), Tanh()], ids=repr)
+def test_reported_derivatives_agree_with_differences(channel):
+    z_0, z, _ = draw(channel, 8, 6)
+    Sigma, n, h = 0.4, channel.n_in, 1e-3
+    report = prox(channel, z_0, z, channel.target_output(z_0), Sigma)[1]
+    in_z, in_z_0 = np.empty((2, 8, n, n))
+    for j, move in enumerate(h * np.eye(n)):
+        for out, da, dz in ((in_z, 0 * move, move), (in_z_0, move, 0 * move)):
+            ahead, behind = (channel.prox(z_0 + s * da, z + s * dz, Sigma) - z - s * dz for s in (1, -1))
+            out[:, :, j] = (ahead - behind) / (2 * h * Sigma)
+    np.testing.assert_allclose(report[:, TRACE_Z], np.trace(in_z, axis1=1, axis2=2), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(report[:, TRACE_ANCHOR], np.trace(in_z_0, axis1=1, axis2=2), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(report[:, SQUARE_Z], np.sum(in_z**2, axis=(1, 2)), rtol=1e-4, atol=1e-5)
+
+
+def test_a_written_prox_is_used_and_polished():
+    class Exact(OwnLinear):
+        asked = 0
+
+        def prox(self, z_0, z, Sigma):
+            Exact.asked += 1
+            return (z + 4 * Sigma * z_0) / (1 + 4 * Sigma) + 1e-3  # a little wrong
+
+    channel = Exact(1)
+    z_0, z, label = draw(channel, 10, 7)
+    f = prox(channel, z_0, z, label, 0.5)[0]
+    assert Exact.asked == 1
+    np.testing.assert_allclose(f, 4 * (z_0 - z) / 3, atol=1e-8)
+
+
+@pytest.mark.parametrize("channel", OWN, ids=repr)
+def test_slopes_and_curvatures_by_differences(channel):
+    """Against differences of a wider, fourth-order stencil; away from the kinks of the Huber loss."""
+    z_0, z, label = draw(channel, 60, 8)
+    if isinstance(channel, ps.Huber):
+        z = z_0 + np.where(np.abs(z) > 1.0, 2.0, 0.1) * np.sign(z)  # every entry well inside a part of its own
+    slope, curvature = channel.slope(label, z), channel.curvature(label, z)
+    n, h = channel.n_in, 0.02
+    for j, move in enumerate(h * np.eye(n)):
+        near, far = ([channel.loss(label, channel.output(z + s * k * move)) for s in (1, -1)] for k in (1, 2))
+        expected = (8 * (near[0] - near[1]) - (far[0] - far[1])) / (12 * h)
+        np.testing.assert_allclose(slope[:, j], expected, atol=3e-6)
+        ahead, behind = (channel.slope(label, z + s * move) for s in (1, -1))
+        further, back = (channel.slope(label, z + 2 * s * move) for s in (1, -1))
+        np.testing.assert_allclose(curvature[:, j], (8 * (ahead - behind) - further + back) / (12 * h), atol=2e-5)
+
+
+# State evolution.
+
+
+@pytest.mark.parametrize(("rho_0", "overlaps"), PLACES)
+@pytest.mark.parametrize("channel", [OwnSoftmax(2, 1.0, 0.7), Tanh(), Probit(), ps.PairComparison(1.0, 1.4)], ids=repr)
+def test_stein_and_hessian_forms_agree(channel, rho_0, overlaps):
+    gaussian = gaussian_of(rho_0, overlaps, None)
+    nodes = _disc(120, -0.6) if channel.n_active == 1 else product_nodes(2, 22, -0.6, 1e-8)
+    found = sums(channel, *gaussian, overlaps.Sigma, *nodes)
+    stein_z = found.f_b / gaussian.sigma
+    stein_z_0 = (found.f_a - gaussian.mean * stein_z) / gaussian.root_rho
+    assert stein_z == pytest.approx(found.slope_z, rel=1e-4)
+    assert stein_z_0 == pytest.approx(found.slope_z_0, rel=1e-4)
+
+
+@pytest.mark.parametrize(("rho_0", "overlaps"), PLACES)
+def test_three_rules_agree(rho_0, overlaps):
+    for channel in (ps.PairComparison(1.0, 1.4), ps.Huber(1, 0.6)):
+        fine = Trapezoid(120).averages(channel, rho_0, overlaps)
+        product = GaussHermite(80).averages(channel, rho_0, overlaps)
+        random = Sobol(1024, 8, seed=1).averages(channel, rho_0, overlaps)
+        for name in ("stein_z", "stein_z_0", "square", "train_error", "test_error"):
+            value, column = getattr(fine, name)[0], getattr(random, name)
+            assert getattr(product, name)[0] == pytest.approx(value, rel=2e-3), name
+            assert abs(column.mean() - value) < 4 * column.std(ddof=1) / sqrt(8) + 1e-9, name
+
+
+class Lopsided(ps.Channel):
+    """Two directions, of which one may change its sign."""
+
+    n_tokens = 2
+
+    def output(self, z):
+        R = self.matrix(z)
+        return np.stack([np.tanh(R[..., 0, 1]), np.exp(0.3 * (R[..., 0, 0] + R[..., 1, 1]))], axis=-1)
+
+    def loss(self, label, output):
+        return np.sum((label - output) ** 2, axis=-1)
+
+
+@pytest.mark.parametrize("channel", [OwnSoftmax(2, 1.0, 1.2), Lopsided()], ids=["softmax", "lopsided"])
+def test_folded_nodes_are_enough(channel):
+    gaussian = gaussian_of(1.75, Overlaps(1.2, 1.5, 0.3), None)
+    folds = channel.anatomy.folds
+    whole = product_nodes(2, 6, 0.3, 0.0)
+    part = product_nodes(2, 6, 0.3, 0.0, folds)
+    assert len(part[0]) * 2 ** len(folds) == len(whole[0])
+    np.testing.assert_allclose(sums(channel, *gaussian, 0.3, *part), sums(channel, *gaussian, 0.3, *whole), rtol=1e-5)
+
+
+def test_a_users_softmax_has_the_averages_of_the_built_in_one():
+    rho_0, overlaps = 1.75, Overlaps(1.38, 1.46, 2.3)
+    ours = GaussHermite(14).averages(OwnSoftmax(2, 1.0, 1.2), rho_0, overlaps)
+    theirs = GaussHermite(40).averages(ps.Softmax(2, 1.0, 1.2), rho_0, overlaps)
+    for name, mine, built_in in zip(ours._fields[:-1], ours, theirs, strict=False):
+        assert mine == pytest.approx(built_in, rel=1e-3), name
+    assert max(ours.jumps, theirs.jumps) < 1e-3
+
+
+def within(ours: ps.Solution, theirs: ps.Solution, names: tuple[str, ...] = ("test_error", "train_loss", "rank")):
+    for name in (*names, "estimation_error"):
+        bar = ours.error_bars[name] + theirs.error_bars[name]
+        assert abs(getattr(ours, name) - getattr(theirs, name)) < 1.5 * bar, name
+
+
+@pytest.mark.parametrize("n_tokens", [1, 2])
+def test_a_users_linear_channel_has_the_explicit_solution(n_tokens):
+    exact = ps.linear_attention(TARGET, alpha=0.5, weight_decay=0.1, noise=0.5, n_tokens=n_tokens)
+    ours = ps.solve(exact.replace(channel=OwnLinear(n_tokens)))
+    within(ours, ps.solve(exact))
+    assert ours.error_bars["test_error"] < 3e-3 * ours.test_error
+    assert ours.replicon == pytest.approx(ps.solve(exact).replicon, rel=1e-2)
+
+
+def test_a_users_softmax_has_the_built_in_solution():
+    ours = ps.solve(ATTENTION.replace(channel=OwnSoftmax(2)), solver=ps.StateEvolution(accuracy=1e-3))
+    theirs = ps.solve(ATTENTION)
+    within(ours, theirs)
+    assert ours.error_bars["test_error"] < 2e-3 * ours.test_error
+    assert ours.replicon == pytest.approx(theirs.replicon, abs=2 * ours.error_bars["replicon"])
+
+
+@pytest.mark.slow
+def test_a_users_softmax_of_three_tokens_has_the_built_in_solution():
+    problem = ATTENTION.replace(n_tokens=3)
+    within(ps.solve(problem.replace(channel=OwnSoftmax(3))), ps.solve(problem))
+
+
+def test_a_wide_huber_loss_is_the_square():
+    square = ps.quadratic_network(TARGET, alpha=1.0, weight_decay=0.1, noise=0.5)
+    within(ps.solve(ROBUST.replace(threshold=100.0)), ps.solve(square))
+
+
+def test_a_weak_penalty_and_a_strong_one():
+    strong = ps.solve(COMPARISON.replace(weight_decay=5.0))
+    assert strong.rank == 0.0
+    assert strong.test_error == pytest.approx(np.log(2), rel=1e-9)
+    assert "zero" in strong.message
+    weak = ps.solve(COMPARISON.replace(alpha=40.0, weight_decay=1e-3, noise=0.0))
+    assert weak.estimation_error < 0.05 * TARGET.second_moment
+
+
+def test_labels_that_move_by_steps_are_the_limit_of_sharp_likelihoods():
+    signs = ps.solve(COMPARISON.replace(channel=Signs(), weight_decay=0.2), solver=ps.StateEvolution(accuracy=2e-3))
+    sharp = ps.solve(COMPARISON.replace(beta_0=100.0, weight_decay=0.2), solver=ps.StateEvolution(accuracy=2e-3))
+    for name in ("test_error", "train_loss", "rank"):
+        assert getattr(signs, name) == pytest.approx(getattr(sharp, name), rel=1e-2), name
+
+
+def test_an_even_output_says_that_nothing_was_found():
+    class Even(Tanh):
+        def output(self, z):
+            return np.asarray(z)[..., 0] ** 2
+
+        slope = ps.Channel.slope
+
+    with pytest.raises(ps.SolveError, match=r"no fixed point.*check_channel\(channel\).*even in z"):
+        ps.solve(COMPARISON.replace(channel=Even(), alpha=0.2, weight_decay=5.0))
