@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import dataclass
 from math import sqrt
 from typing import Any
@@ -14,7 +15,7 @@ from scipy.special import expit, log_ndtr, ndtr
 import presage as ps
 from presage.experiment.data import sample, sample_target
 from presage.experiment.objective import Objective
-from presage.model.numeric_prox import numeric_prox
+from presage.model.numeric_prox import active_prox, numeric_prox
 from presage.model.prox_report import LOSS_AT_P, LOSS_AT_Z, SQUARE_Z, TRACE_ANCHOR, TRACE_Z
 from presage.theory.expectations import GaussHermite, Sobol, gaussian_of
 from presage.theory.numeric_averages import product_nodes, sums
@@ -117,7 +118,7 @@ def draw(channel, count, seed, size=1.3):
 
 
 def prox(channel, z_0, z, label, Sigma):
-    return numeric_prox(channel, label, z, Sigma, z_0=z_0 if channel.labels is None else None, pull=True)
+    return numeric_prox(channel, label, z, Sigma, z_0=z_0 if channel.labels is None else None)
 
 
 def objective_of(problem, d, seed, **options: Any):
@@ -226,7 +227,8 @@ def test_prox_of_a_users_linear_channel_is_the_weighted_mean():
 def test_reported_derivatives_agree_with_differences(channel):
     z_0, z, _ = draw(channel, 8, 6)
     Sigma, n, h = 0.4, channel.n_in, 1e-3
-    report = prox(channel, z_0, z, channel.target_output(z_0), Sigma)[1]
+    basis = channel.active_basis
+    report = active_prox(channel, channel.target_output(z_0), z @ basis, Sigma, z_0=z_0, pull=True)[1]
     in_z, in_z_0 = np.empty((2, 8, n, n))
     for j, move in enumerate(h * np.eye(n)):
         for out, da, dz in ((in_z, 0 * move, move), (in_z_0, move, 0 * move)):
@@ -387,3 +389,172 @@ def test_an_even_output_says_that_nothing_was_found():
 
     with pytest.raises(ps.SolveError, match=r"no fixed point.*check_channel\(channel\).*even in z"):
         ps.solve(COMPARISON.replace(channel=Even(), alpha=0.2, weight_decay=5.0))
+
+
+# Training.
+
+
+@pytest.mark.parametrize(
+    ("problem", "own"),
+    [
+        (ps.linear_attention(TARGET, alpha=0.6, weight_decay=0.1, noise=0.5, n_tokens=2), OwnLinear(2)),
+        (ATTENTION, OwnSoftmax(2)),
+        (ps.unfactorized_attention(TARGET, alpha=0.6, ridge=0.05, noise=0.5, n_tokens=3), OwnSoftmax(3)),
+    ],
+    ids=["linear", "softmax", "unfactorized"],
+)
+def test_a_users_channel_is_trained_as_the_built_in_one_on_the_same_data(problem, own):
+    d = 16
+    built_in, users = objective_of(problem, d, 0), objective_of(problem.replace(channel=own), d, 0)
+    np.testing.assert_array_equal(built_in.samples.labels, users.samples.labels)
+    rng = np.random.default_rng(1)
+    S, W = rng.standard_normal((d, d)), rng.standard_normal((d, d))
+    for here, there in ((users.at_S(S + S.T), built_in.at_S(S + S.T)), (users.at_W(W), built_in.at_W(W))):
+        assert here.value == pytest.approx(there.value, rel=1e-8)  # blind directions are known to 1e-9
+        np.testing.assert_allclose(here.gradient, there.gradient, atol=1e-6 * np.abs(there.gradient).max())
+    for trainer in (ps.LBFGS(), ps.AMP()):
+        fit, other = trainer.fit(users, np.random.default_rng(2)), trainer.fit(built_in, np.random.default_rng(2))
+        assert fit.converged
+        assert fit.loss == pytest.approx(other.loss, rel=1e-8)
+        np.testing.assert_allclose(fit.S, other.S, atol=2e-4 * np.abs(other.S).max())
+
+
+@pytest.mark.parametrize("problem", [COMPARISON, ROBUST, ROBUST.replace(n_tokens=2, alpha=0.5)], ids=repr)
+def test_every_trainer_ends_at_one_minimum(problem):
+    objective = objective_of(problem, 40, 3)
+    passing, gradient = (trainer.fit(objective, np.random.default_rng(4)) for trainer in (ps.AMP(), ps.LBFGS()))
+    assert passing.converged
+    assert gradient.converged
+    assert passing.loss == pytest.approx(gradient.loss, rel=1e-8)
+    assert passing.certificate.rank == gradient.certificate.rank
+    assert passing.certificate.residual < 1e-4
+    np.testing.assert_allclose(passing.S, gradient.S, atol=1e-3 * np.abs(gradient.S).max())
+    if problem.channel.n_tokens == 1:
+        slow = ps.Adam(lr=0.05, steps=400).fit(objective, np.random.default_rng(4))
+        assert gradient.loss <= slow.loss < 1.02 * gradient.loss
+
+
+def test_random_labels_reach_the_training():
+    objective = objective_of(COMPARISON, 20, 5)
+    assert objective.samples.labels.shape == (400,)
+    assert set(objective.samples.labels) == {-1.0, 1.0}
+    assert objective.samples.n_tokens == 2
+    ensemble = ps.simulate(COMPARISON, d=12, seeds=2, n_test=500, processes=1, centring="mean", dtype="float32")
+    assert not ensemble.failures
+
+
+def test_a_channel_goes_to_other_processes_whole():
+    channel = OwnSoftmax(2)
+    again = pickle.loads(pickle.dumps((channel, channel.anatomy, channel)))[0]
+    assert again == channel
+    np.testing.assert_array_equal(again.active_basis, channel.active_basis)
+
+
+def compared(problem, sizes, seeds):
+    networks = [ps.simulate(problem, d=d, seeds=seeds, n_test=4000, processes=1) for d in sizes]
+    return networks, ps.compare(ps.solve(problem), *networks)
+
+
+@pytest.mark.parametrize("problem", [COMPARISON, ROBUST], ids=["comparison", "robust"])
+def test_networks_do_what_is_predicted(problem):
+    networks, comparison = compared(problem, (20, 36), 4)
+    assert all(ensemble.converged.all() for ensemble in networks)
+    for row in comparison.rows:
+        assert abs(row.z) < 4, row.sentence
+
+
+def test_a_prediction_for_another_loss_is_caught():
+    """Negative control of the test above: networks trained with the Huber loss, predicted with the square."""
+    network = ps.simulate(ROBUST, d=40, seeds=4, n_test=4000, processes=1)
+    square = ps.solve(ps.quadratic_network(TARGET, alpha=1.0, weight_decay=0.1, noise=0.5))
+    for name in ("test_error", "train_loss"):
+        measured = getattr(network, name)
+        assert abs(measured.mean() - getattr(square, name)) > 6 * measured.std(ddof=1) / 2, name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "problem",
+    [
+        COMPARISON,
+        COMPARISON.replace(beta_0=0.5, alpha=3.0, kappa=0.8),
+        ROBUST,
+        ROBUST.replace(n_tokens=2, alpha=0.5),
+        ROBUST.replace(channel=Tanh()),
+        ROBUST.replace(channel=Probit(), alpha=2.0),
+        COMPARISON.replace(channel=Signs(), weight_decay=0.2),
+    ],
+    ids=repr,
+)
+def test_larger_networks_do_what_is_predicted(problem):
+    _, comparison = compared(problem, (40, 60, 90), 8)
+    for row in comparison.rows:
+        assert abs(row.z) < 4, row.sentence
+
+
+# What is refused, and how.
+
+
+class Step(ps.Channel):
+    n_tokens = 1
+
+    def output(self, z):
+        return np.sign(np.asarray(z)[..., 0])
+
+    def loss(self, label, output):
+        return (label - output) ** 2
+
+
+def test_a_flat_output_is_refused_in_words():
+    problem = ROBUST.replace(channel=Step())
+    for act in (ps.solve, lambda problem: ps.simulate(problem, d=10, seeds=1)):
+        with pytest.raises(ValueError, match=r"`channel` must have an output that changes smoothly.*np\.tanh"):
+            act(problem)
+
+
+def test_a_sequence_task_is_refused_in_words():
+    with pytest.raises(ValueError, match=r'`task` must be "label" for a channel of your own'):
+        ps.simulate(COMPARISON, d=10, task="sequence")
+
+
+def test_a_trainer_for_convex_problems_is_refused_in_words():
+    with pytest.raises(ValueError, match=r"`trainer` must be LBFGS, Adam or AMP for this channel"):
+        ps.simulate(ROBUST, d=10, seeds=1, trainer=ps.ProximalGradient(), processes=1)
+
+
+def test_random_labels_need_a_likelihood_and_their_prox_a_label():
+    class Forgot(Tanh):
+        labels = (0.0, 1.0)
+
+    with pytest.raises(ValueError, match=r"`likelihood` must be written where a channel has `labels`"):
+        ps.solve(ROBUST.replace(channel=Forgot()))
+    with pytest.raises(ValueError, match=r"`prox` must be asked for with a label where labels are random"):
+        ps.PairComparison().prox(np.zeros(3), np.zeros(3), 1.0)
+
+
+def test_a_loss_of_the_wrong_shape_is_refused_in_words():
+    class Mean(Tanh):
+        def loss(self, label, output):
+            return np.mean((label - output) ** 2)
+
+        slope = ps.Channel.slope
+
+    with pytest.raises(ValueError, match=r"`channel` must have one finite loss for each sample.*check_channel"):
+        ps.solve(ROBUST.replace(channel=Mean()))
+
+
+@pytest.mark.parametrize(
+    ("build", "name"),
+    [
+        (lambda: ps.Huber(1, 0.0), "threshold"),
+        (lambda: ps.Huber(0), "n_tokens"),
+        (lambda: ps.PairComparison(-1.0), "beta"),
+        (lambda: ps.PairComparison(1.0, np.nan), "beta_0"),
+        (lambda: Trapezoid(2), "nodes"),
+        (lambda: Trapezoid(40).averages(OwnSoftmax(2), 1.0, PLACES[0][1]), "rule"),
+        (lambda: GaussHermite(8).averages(OwnSoftmax(3), 1.0, PLACES[0][1]), "rule"),
+    ],
+)
+def test_bad_numbers_are_refused(build, name):
+    with pytest.raises(ValueError, match=f"`{name}` must"):
+        build()

@@ -46,8 +46,12 @@ class State(NamedTuple):
 
 @singledispatch
 def messages(channel: Channel, labels: Floats, z_0: Floats, omega: Floats, V: float, f: Floats) -> float:
-    """Write ``f = (p - omega)/V``, p the proximal point of each sample's loss; return ``sum tr df/domega``."""
-    f[:], report = numeric_prox(channel, labels, omega, V, z_0=z_0 if channel.labels is None else None)
+    """Write ``f = (p - omega)/V``, p the proximal point of each sample's loss; return ``sum tr df/domega``.
+
+    On entry `f` holds the last messages, from which an iteration may start.
+    """
+    guess = omega + V * f
+    f[:], report = numeric_prox(channel, labels, omega, V, z_0=z_0 if channel.labels is None else None, guess=guess)
     return float(report[:, TRACE_Z].sum())
 
 
@@ -94,7 +98,7 @@ def iterate(objective: Objective, state: State, damping: float, iteration: int =
     Equation: [BETKZ25] (41).
     """
     samples, channel, d = objective.samples, objective.channel, objective.d
-    f = np.empty_like(state.f)
+    f = state.f.copy()
 
     def slope(block: slice, R: Floats, G: Floats) -> tuple[float, float]:
         loss = kernels.loss_and_slope(channel, samples.labels[block], R, samples.gram[block], G)

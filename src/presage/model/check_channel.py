@@ -99,6 +99,9 @@ def _vectorised(name: str, method: Callable[[Floats], Floats], points: Floats) -
             "Sum or index the last axes only, for example z[..., 0] and np.sum(..., axis=-1)."
         )
         return
+    if not np.array_equal(batch, np.asarray(method(points)), equal_nan=True):
+        yield f"{name}(z) is different at each call: random labels belong in `labels` and `likelihood`."
+        return
     single = np.stack([np.asarray(method(point)) for point in points[:6]])
     if single.shape != batch[:6].shape or not np.allclose(single, batch[:6], rtol=1e-9, atol=1e-12, equal_nan=True):
         yield (
@@ -106,8 +109,6 @@ def _vectorised(name: str, method: Callable[[Floats], Floats], points: Floats) -
             "from the end (axis=-1), so that samples do not mix."
         )
         return
-    if not np.array_equal(batch, np.asarray(method(points)), equal_nan=True):
-        yield f"{name}(z) is different at each call: random labels belong in `labels` and `likelihood`."
     if not np.isfinite(batch).all():
         yield f"{name}(z) is not finite at some z of size {np.abs(points).max():.2g}: write it without overflow."
 
@@ -250,7 +251,7 @@ CHECKS: dict[str, Callable[[Channel], Iterator[str]]] = {
     "output and target_output": _outputs,
     "likelihood": _likelihoods,
     "loss": _losses,
-    "active directions": _directions,
     "slope and curvature": _derivatives,
+    "active directions": _directions,
     "proximal map": _proxes,
 }

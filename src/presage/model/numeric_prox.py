@@ -48,33 +48,50 @@ def may_have_two_minima(channel: Channel, Sigma: float) -> bool:
 
 
 def numeric_prox(
-    channel: Channel, label: Floats, z: Floats, Sigma: float, *, z_0: Floats | None = None, pull: bool = False
+    channel: Channel,
+    label: Floats,
+    z: Floats,
+    Sigma: float,
+    *,
+    z_0: Floats | None = None,
+    guess: Floats | None = None,
 ) -> tuple[Floats, Floats]:
     """Return ``f`` (n x n_in) and the report (n x REPORTED) of each sample.
 
-    ``z_0`` says where to look for the label's own minimum, where the label is known to come from it; with `pull` the
-    slope of f in ``z_0`` is reported too.
+    ``z_0`` says where to look for the label's own minimum, where the label is known to come from it; `guess` is a
+    point to start from where p is nearly known.
     """
     basis = channel.active_basis
     f, report = np.empty_like(z), np.empty((len(z), REPORTED))
     for start in range(0, len(z), CHUNK):
         part = slice(start, start + CHUNK)
         target = None if z_0 is None else z_0[part]
-        active, report[part] = active_prox(channel, label[part], z[part] @ basis, Sigma, z_0=target, pull=pull)
+        near = None if guess is None else guess[part] @ basis
+        active, report[part] = active_prox(channel, label[part], z[part] @ basis, Sigma, z_0=target, guess=near)
         f[part] = active @ basis.T
     return f, report
 
 
 def active_prox(
-    channel: Channel, label: Floats, z: Floats, Sigma: float, *, z_0: Floats | None = None, pull: bool = False
+    channel: Channel,
+    label: Floats,
+    z: Floats,
+    Sigma: float,
+    *,
+    z_0: Floats | None = None,
+    guess: Floats | None = None,
+    pull: bool = False,
 ) -> tuple[Floats, Floats]:
-    """`numeric_prox` of one chunk, with ``z`` and f along the active basis; a prox of the channel's own is polished."""
+    """`numeric_prox` of one chunk, with ``z``, `guess` and f along the active basis.
+
+    A prox of the channel's own is polished; with `pull` the slope of f in ``z_0`` is reported too.
+    """
     basis = channel.active_basis
-    starts = [z]
+    starts = [z if guess is None else guess]
     if z_0 is not None and writes(channel, "prox"):
         starts = [np.asarray(channel.prox(z_0, z @ basis.T, Sigma)) @ basis] if Sigma > 0.0 else starts
     elif may_have_two_minima(channel, Sigma):
-        starts = _look(channel, label, z, Sigma, _anchor(channel, label, z, Sigma, z_0))
+        starts += _look(channel, label, z, Sigma, _anchor(channel, label, z, Sigma, z_0))
     found = minimise(channel, label, z, Sigma, starts)
     report = np.empty((len(z), REPORTED))
     A = np.empty_like(found.terms.curvature)
@@ -113,7 +130,7 @@ def minimise(channel: Channel, label: Floats, z: Floats, Sigma: float, starts: l
         )
         apart = np.sum((end - p[rows]) ** 2, axis=1) > 1e-8 * (1.0 + np.sum(end**2, axis=1))
         jumps[rows[apart & np.isfinite(best[rows])]] = 1.0
-        lower = ~(value >= best[rows])
+        lower = (value < best[rows]) | ~np.isfinite(best[rows])
         to = rows[lower]
         best[to], p[to] = value[lower], end[lower]
         for mine, new in zip(terms, there, strict=True):
@@ -129,7 +146,7 @@ def _anchor(channel: Channel, label: Floats, z: Floats, Sigma: float, z_0: Float
 
 
 def _look(channel: Channel, label: Floats, z: Floats, Sigma: float, anchor: Floats) -> list[Floats]:
-    """Starts: the local minima among the points looked at between ``z`` and the anchor, and both ends."""
+    """Further starts: the anchor and the local minima among the points looked at between ``z`` and it."""
     way = anchor - z
     length = np.sum(way**2, axis=1)
     basis = channel.active_basis
@@ -138,14 +155,13 @@ def _look(channel: Channel, label: Floats, z: Floats, Sigma: float, anchor: Floa
     )
     padded = np.pad(values, ((0, 0), (1, 1)), constant_values=np.inf)
     lowest = (values <= padded[:, :-2]) & (values < padded[:, 2:])
+    lowest[:, 0], lowest[:, -1] = False, True
     order = np.cumsum(lowest, axis=1)
     starts = []
     for count in range(1, int(order[:, -1].max(initial=1)) + 1):
         chosen = lowest & (order == count)
         t = np.where(chosen.any(axis=1), np.take(LOOKS, chosen.argmax(axis=1)), np.nan)
         starts.append(z + t[:, None] * way)
-    for end, seen in ((z, lowest[:, :1]), (anchor, lowest[:, -1:])):
-        starts.append(np.where(seen, np.nan, end))
     return starts
 
 
