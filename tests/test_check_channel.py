@@ -137,6 +137,10 @@ class SkewBasis(BlindBasis):
         return np.ones((3, 2))
 
 
+class MiscountsDirections(Good):
+    n_active = 2
+
+
 class NoTokens(ps.Channel):
     def output(self, z):
         return z
@@ -188,6 +192,7 @@ def test_nothing_is_found_in_a_good_channel(channel):
         (WrongProx(), "the prox of the class is wrong"),
         (BlindBasis(), "sees a direction that active_basis leaves out"),
         (SkewBasis(), "orthonormal columns"),
+        (MiscountsDirections(), "leave n_active out"),
         (NoTokens(), "n_tokens is None"),
         (Raises(), "the channel raised KeyError: 'weights'"),
         (3, "derive the class from presage.Channel"),

@@ -13,7 +13,7 @@ import numpy as np
 
 from presage import _check
 from presage.model.channels import Channel
-from presage.model.differences import STEP, likelihood_slope, loss_and_slope, loss_terms, target_slope
+from presage.model.differences import STEP, likelihood_slope, loss_and_slope, loss_terms, target_slope, writes
 from presage.model.laws import Floats
 
 POINTS = 400  # where the slopes are looked at
@@ -63,6 +63,8 @@ def dissect(channel: Channel) -> Anatomy:
     if _label_moves(channel, z_0, basis):
         basis = everything  # a step sees a direction in which no slope shows
     basis, folds = _symmetries(channel, z_0, z, basis)
+    if writes(channel, "active_basis"):
+        basis, folds = np.asarray(channel.active_basis, dtype=np.float64), ()
     with np.errstate(all="ignore"):
         curvature = loss_terms(channel, label, z @ basis, basis).curvature
     lowest = float(np.linalg.eigvalsh(curvature[np.isfinite(curvature).all(axis=(-2, -1))]).min(initial=0.0))
@@ -124,8 +126,7 @@ def _symmetries(channel: Channel, z_0: Floats, z: Floats, basis: Floats) -> tupl
 
     Tried are the exchange of two tokens, the change of all signs, and both together.
     """
-    k = basis.shape[1]
-    if k != 2 or channel.labels is not None:
+    if basis.shape[1] != 2 or channel.labels is not None:
         return basis, ()
     exchange = np.eye(channel.n_in)[::-1] if channel.n_tokens == 2 else np.eye(channel.n_in)
     with np.errstate(all="ignore"):

@@ -155,6 +155,12 @@ def _losses(channel: Channel) -> Iterator[str]:
 
 def _directions(channel: Channel) -> Iterator[str]:
     basis = np.asarray(channel.active_basis)
+    if channel.n_active != basis.shape[1]:
+        yield (
+            f"n_active is {channel.n_active} and active_basis has {basis.shape[1]} columns: leave n_active out, it is "
+            "counted from active_basis."
+        )
+        return
     if not writes(channel, "active_basis"):
         return
     if basis.shape[:1] != (channel.n_in,) or not np.allclose(basis.T @ basis, np.eye(basis.shape[1]), atol=1e-9):

@@ -75,7 +75,10 @@ def rules(channel: Channel, jumps: float, most_nodes: int, seed: int) -> Iterato
         yield coarse
         return
     if isinstance(coarse, Trapezoid):
-        yield from (Trapezoid(count) for count in (40, 80, 160, 320))
+        across = 40
+        while across**2 <= most_nodes:
+            yield Trapezoid(across)
+            across *= 2
         return
     product = isinstance(coarse, GaussHermite)
     if product and not isinstance(channel, Softmax):
