@@ -97,7 +97,7 @@ def rules(channel: Channel, jumps: float, most_nodes: int, seed: int) -> Iterato
 def companions(rule: Rule) -> list[Rule]:
     """Rules whose distance from a deterministic one shows its error: coarser, and turned."""
     if isinstance(rule, GaussHermite):
-        fewer = min(6, 2 * (rule.nodes // 6))
+        fewer = min(6, 2 * (rule.nodes // 8))
         return [replace(rule, nodes=rule.nodes - fewer), replace(rule, nodes=rule.nodes - 2, angle=-0.6)]
     if isinstance(rule, Trapezoid):
         return [Trapezoid(rule.nodes * 3 // 4), Trapezoid(rule.nodes * 7 // 8, 0.4)]
