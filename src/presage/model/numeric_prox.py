@@ -92,7 +92,8 @@ def active_prox(
         starts = [np.asarray(channel.prox(z_0, z @ basis.T, Sigma)) @ basis] if Sigma > 0.0 else starts
     elif may_have_two_minima(channel, Sigma):
         starts += _look(channel, label, z, Sigma, _anchor(channel, label, z, Sigma, z_0))
-    found = minimise(channel, label, z, Sigma, starts)
+    with np.errstate(over="ignore", invalid="ignore"):  # a step into an overflow is not taken
+        found = minimise(channel, label, z, Sigma, starts)
     report = np.empty((len(z), REPORTED))
     A = np.empty_like(found.terms.curvature)
     _report(found.terms.curvature, Sigma, A, report)
