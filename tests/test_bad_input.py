@@ -86,8 +86,8 @@ def test_what_is_not_a_finite_number_is_refused(name, bad):
         (lambda: quadratic_network(TARGET, alpha=0, weight_decay=0.1), "alpha", "> 0", "0"),
         (lambda: quadratic_network(TARGET, alpha=1e9, weight_decay=0.1), "alpha", "<= 1e+06", "1000000000.0"),
         (lambda: quadratic_network(TARGET, alpha=10**400, weight_decay=0.1), "alpha", "<= 1e+06", repr(10**400)),
-        (lambda: attention(TARGET, alpha=1.0, weight_decay=0.0), "weight_decay", "> 0", "0.0"),
-        (lambda: attention(TARGET, alpha=1.0, weight_decay=-0.1), "weight_decay", "> 0", "-0.1"),
+        (lambda: solve(attention(TARGET, alpha=1.0, weight_decay=0.0)), "weight_decay", "above 0", "0.0"),
+        (lambda: attention(TARGET, alpha=1.0, weight_decay=-0.1), "weight_decay", ">= 0", "-0.1"),
         (lambda: attention(TARGET, alpha=1.0, weight_decay=0.1, noise=-0.5), "noise", ">= 0", "-0.5"),
         (lambda: attention(TARGET, alpha=1.0, weight_decay=0.1, noise=1e9), "noise", "<= 1e+06", "1000000000.0"),
         (lambda: attention(TARGET, alpha=1.0, weight_decay=0.1, kappa=0.0), "kappa", "> 0", "0.0"),
@@ -101,7 +101,7 @@ def test_what_is_not_a_finite_number_is_refused(name, bad):
         (lambda: attention(TARGET, alpha=1.0, weight_decay=0.1, n_tokens=1000), "n_tokens", "<= 64", "1000"),
         (lambda: attention(TARGET, alpha=1.0, weight_decay=0.1, beta=0.0), "beta", "> 0", "0.0"),
         (lambda: attention(TARGET, alpha=1.0, weight_decay=0.1, beta_0=-1.0), "beta_0", "> 0", "-1.0"),
-        (lambda: unfactorized_attention(TARGET, alpha=1.0, ridge=0.0), "ridge", "> 0", "0.0"),
+        (lambda: solve(unfactorized_attention(TARGET, alpha=1.0, ridge=0.0)), "ridge", "above 0", "0.0"),
         (lambda: Linear(0), "n_tokens", ">= 1", "0"),
         (lambda: MarchenkoPastur(0), "kappa_0", "> 0", "0"),
         (lambda: MarchenkoPastur(-0.5), "kappa_0", "> 0", "-0.5"),
@@ -203,7 +203,7 @@ def test_an_unknown_name_is_refused_and_the_known_ones_are_listed():
         assert name in said["remedy"]
     assert "beta" in complaint(lambda: NETWORK.replace(beta=2.0))["value"]
     assert complaint(lambda: NETWORK.replace(alpha=-1.0))["name"] == "alpha"
-    assert complaint(lambda: NETWORK.replace(weight_decay=0.0))["name"] == "weight_decay"
+    assert complaint(lambda: NETWORK.replace(weight_decay=-1.0))["name"] == "weight_decay"
 
 
 @pytest.mark.parametrize(

@@ -14,14 +14,21 @@ import numpy as np
 from scipy.special import chdtrc, ndtri, stdtr
 
 from presage import _check
+from presage.experiment.bayes_amp import BayesAMP
+from presage.experiment.bilinear_ensemble import BilinearEnsemble
 from presage.experiment.ensemble import OBSERVABLES, Ensemble
 from presage.model.laws import Floats
+from presage.theory.bayes import BayesSolution
+from presage.theory.bilinear_solution import BilinearSolution
 from presage.theory.solution import Solution
 
 AGREE = 3.0  # standard errors
 ROUNDING = 1e-9  # relative, of a mean: two numbers that are nearer than this are equal
 MISFIT = 1e-4  # probability below which a + b/d is said not to hold
 POINTS = 400  # of the quantile functions whose distance is taken
+
+Prediction = Solution | BayesSolution | BilinearSolution
+Networks = Ensemble | BilinearEnsemble
 
 
 class Row(NamedTuple):
@@ -87,8 +94,8 @@ class Spectrum(NamedTuple):
 class Comparison:
     """Prediction and training, observable by observable."""
 
-    solution: Solution = field(repr=False)
-    ensembles: tuple[Ensemble, ...] = field(repr=False)
+    solution: Prediction = field(repr=False)
+    ensembles: tuple[Networks, ...] = field(repr=False)
     rows: tuple[Row, ...]
     spectra: tuple[Spectrum, ...]
 
@@ -109,7 +116,8 @@ class Comparison:
         """What to know before believing it, from both sides."""
         said = [*self.solution.caveats]
         said += [f"d = {ensemble.d}: {line}" for ensemble in self.ensembles for line in ensemble.caveats]
-        for kind in sorted({type(e.tokens).__name__ for e in self.ensembles} - {"Gaussian"}):
+        tokens = {type(e.tokens).__name__ for e in self.ensembles if isinstance(e, Ensemble)}
+        for kind in sorted(tokens - {"Gaussian"}):
             said.append(f"the networks saw {kind} tokens, and the prediction is for Gaussian ones.")
         bent = [row.name for row in self.rows if row.misfit < MISFIT]
         if bent:
@@ -123,21 +131,22 @@ class Comparison:
         return "\n".join([*sentences, *(f"caveat: {line}" for line in self.caveats)])
 
 
-def compare(solution: Solution, *ensembles: Ensemble) -> Comparison:
-    """Set trained networks beside the prediction.
+def compare(solution: Prediction, *ensembles: Networks) -> Comparison:
+    """Set trained networks beside the prediction: that of `solve`, or that of `bayes_optimal` for `BayesAMP`.
 
     Several dimensions are fitted by ``a + b/d``; ``z`` is the distance of ``a`` from the prediction over both
     uncertainties, made as rare as Student's law for few seeds says. With one dimension the mean itself is compared.
     """
-    _check.instance(
-        "solution", solution, Solution, reason="it is the prediction", remedy="Pass solve(problem) as first argument."
-    )
+    kinds = (Solution, BayesSolution, BilinearSolution)
+    remedy = "Pass solve(problem) or bayes_optimal(problem) as first argument."
+    _check.instance("solution", solution, kinds, reason="it is the prediction", remedy=remedy)
     if not ensembles:
         remedy = "Pass simulate(problem, d=100) too."
         raise _check.complaint("ensembles", "be given", "there is nothing to compare with", ensembles, remedy)
     for ensemble in ensembles:
+        remedy = "Pass simulate(problem, d=100)."
         _check.instance(
-            "ensembles", ensemble, Ensemble, reason="they are trained networks", remedy="Pass simulate(problem, d=100)."
+            "ensembles", ensemble, (Ensemble, BilinearEnsemble), reason="they are trained networks", remedy=remedy
         )
         if ensemble.problem != solution.problem:
             raise _check.complaint(
@@ -155,10 +164,13 @@ def compare(solution: Solution, *ensembles: Ensemble) -> Comparison:
                 f"{len(ensemble.values('test_error'))} at d = {ensemble.d}",
                 "Use more seeds.",
             )
-    _one_kind(ensembles)
+    _one_kind(solution, ensembles)
     ordered = _joined(ensembles)
-    rows = tuple(_row(name, solution, ordered) for name in OBSERVABLES)
-    return Comparison(solution, ensembles, rows, tuple(_spectrum(solution, d, group) for d, group in ordered.items()))
+    # What message passing measures beside its error depends on how its estimate is used: nothing is predicted for it.
+    names = ("estimation_error",) if isinstance(solution, BayesSolution) else OBSERVABLES
+    rows = tuple(_row(name, solution, ordered) for name in names)
+    spectra = [_spectrum(solution, d, group) for d, group in ordered.items()] if isinstance(solution, Solution) else []
+    return Comparison(solution, ensembles, rows, tuple(spectra))
 
 
 class Limit(NamedTuple):
@@ -202,9 +214,14 @@ def normal_score(t: float, freedom: float) -> float:
     return copysign(-float(ndtri(tail)), t) if tail > 0 else t
 
 
-def _one_kind(ensembles: tuple[Ensemble, ...]) -> None:
-    """Complain about networks that are not independent, or not of one kind."""
-    kinds = {(e.task, type(e.tokens).__name__, e.centring) for e in ensembles}
+def _one_kind(solution: Prediction, ensembles: tuple[Networks, ...]) -> None:
+    """Complain about networks that are not independent, not of one kind, or not what the prediction is for."""
+    for ensemble in ensembles:
+        if isinstance(solution, BayesSolution) != isinstance(ensemble.trainer, BayesAMP):
+            reason = "the posterior mean that BayesAMP finds is no minimum of the loss"
+            remedy = "Compare bayes_optimal(problem) with BayesAMP, and solve(problem) with the other trainers."
+            raise _check.complaint("ensembles", "be trained for the prediction", reason, ensemble.trainer, remedy)
+    kinds = {(e.task, type(e.tokens).__name__, e.centring) for e in ensembles if isinstance(e, Ensemble)}
     if len(kinds) > 1:
         remedy = "Compare them one kind at a time."
         reason = "a mean over different tasks, tokens or centrings means nothing"
@@ -217,12 +234,12 @@ def _one_kind(ensembles: tuple[Ensemble, ...]) -> None:
         raise _check.complaint("ensembles", "have different seeds", reason, twice[:3], remedy)
 
 
-def _joined(ensembles: tuple[Ensemble, ...]) -> dict[int, list[Ensemble]]:
+def _joined(ensembles: tuple[Networks, ...]) -> dict[int, list[Any]]:
     """Ensembles by dimension, increasing: those of one dimension count as one larger ensemble."""
     return {d: [e for e in ensembles if e.d == d] for d in sorted({e.d for e in ensembles})}
 
 
-def _row(name: str, solution: Solution, groups: dict[int, list[Ensemble]]) -> Row:
+def _row(name: str, solution: Prediction, groups: dict[int, list[Any]]) -> Row:
     values = [np.concatenate([ensemble.values(name) for ensemble in group]) for group in groups.values()]
     mean = np.array([value.mean() for value in values])
     standard_error = np.array([value.std(ddof=1) / sqrt(len(value)) for value in values])

@@ -167,6 +167,7 @@ def _setting(
     _check.instance(
         "problem", problem, Problem, reason="it says what is learned", remedy="Use for example attention(...)."
     )
+    problem.must_have_a_penalty()
     d = _check.integer("d", d, at_least=2, reason="it is the dimension of a token", remedy="Use for example d=100.")
     trainer = AMP() if trainer is None else trainer
     _check.instance(

@@ -17,6 +17,11 @@ from presage.model.laws import Floats
 class Penalty(ABC):
     """A rotation-invariant penalty on ``S``: a function of its eigenvalues, ``d sum_i r(s_i)`` in the loss."""
 
+    @property
+    def vanishes(self) -> bool:
+        """Whether nothing is paid at all, so that the minimum of the loss need not be unique."""
+        return False
+
     @abstractmethod
     def value(self, eigenvalues: ArrayLike, kappa: float) -> Floats:
         """``r(s)`` of each eigenvalue, for a student of relative width `kappa`."""
@@ -40,12 +45,16 @@ class NuclearPSD(Penalty):
         number = _check.real(
             "weight_decay",
             self.weight_decay,
-            above=0.0,
+            at_least=0.0,
             at_most=1e6,
-            reason="without weight decay the minimum of the loss need not be unique",
-            remedy="Use a small value such as weight_decay=1e-4 for the vanishing limit.",
+            reason="it is the price of the weights",
+            remedy="Use for example weight_decay=0.01, or weight_decay=0.0 with ridgeless(problem).",
         )
         object.__setattr__(self, "weight_decay", number)
+
+    @property
+    def vanishes(self) -> bool:
+        return self.weight_decay == 0.0
 
     def lambda_tilde(self, kappa: float) -> float:
         """``lambda~ = sqrt(kappa) lambda``."""
@@ -69,12 +78,16 @@ class Frobenius(Penalty):
         number = _check.real(
             "ridge",
             self.ridge,
-            above=0.0,
+            at_least=0.0,
             at_most=1e6,
-            reason="without a ridge the minimum of the loss need not be unique",
-            remedy="Use a small value such as ridge=1e-4 for the vanishing limit.",
+            reason="it is the price of the weights",
+            remedy="Use for example ridge=0.01, or ridge=0.0 with ridgeless(problem).",
         )
         object.__setattr__(self, "ridge", number)
+
+    @property
+    def vanishes(self) -> bool:
+        return self.ridge == 0.0
 
     def value(self, eigenvalues: ArrayLike, kappa: float) -> Floats:
         return self.ridge * np.asarray(eigenvalues, dtype=np.float64) ** 2

@@ -8,6 +8,7 @@ from typing import Any, Self, final
 
 from presage import _check
 from presage.model.channels import Channel, Linear, Softmax
+from presage.model.hardmax import Hardmax
 from presage.model.laws import SpectralLaw
 from presage.model.penalties import Frobenius, NuclearPSD, Penalty
 
@@ -90,6 +91,18 @@ class Problem:
     def rho_0(self) -> float:
         """Variance of a component of the target's pre-activation, label noise included: ``Q_0 + noise/2``."""
         return self.Q_0 + 0.5 * self.noise
+
+    def must_have_a_penalty(self) -> None:
+        """Complain if nothing is paid for the weights: what a minimum of the loss looks like is then not determined."""
+        if self.penalty.vanishes:
+            name = dataclasses.fields(self.penalty)[0].name  # type: ignore[arg-type]
+            raise _check.complaint(
+                name,
+                "be above 0 here",
+                "without a penalty the minimum of the loss need not be unique",
+                getattr(self.penalty, name),
+                f"Use a small value such as {name}=1e-4, or ridgeless(problem) for the vanishing limit.",
+            )
 
     def replace(self, **changes: Any) -> Self:
         """Return a copy with some numbers or choices changed.
@@ -178,3 +191,10 @@ def unfactorized_attention(
 ) -> Problem:
     """Softmax attention whose symmetric matrix S is trained entry by entry, with a ridge on it."""
     return Problem(target, Softmax(n_tokens, beta, beta_0), Frobenius(ridge), alpha, noise)
+
+
+def hardmax_attention(
+    target: SpectralLaw, *, alpha: float, noise: float = 0.0, weight_decay: float = 0.0, kappa: float = 1.0
+) -> Problem:
+    """Attention to the token of the largest score alone, for two tokens: it has a Bayes-optimal error, but no slope."""
+    return Problem(target, Hardmax(2), NuclearPSD(weight_decay), alpha, noise, kappa)

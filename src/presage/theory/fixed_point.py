@@ -153,9 +153,24 @@ def solve_fixed_point(
         coarse, route = zero, "the penalty sets the whole matrix to zero"
         linear = linearize(evaluator, zero, coarse_rule(evaluator.channel))
     assert coarse is not None
-    y = coarse.y
-    watched = [OBSERVABLES.index(name) for name in ("test_error", "train_loss", "rank")]
     ladder = rules(evaluator.channel, coarse.averages.jumps, most_nodes, seed) if rule is None else iter([rule])
+    return climb(evaluator, coarse, linear, ladder, accuracy=accuracy, tol=tol, route=route)
+
+
+def climb(
+    evaluator: Evaluator,
+    coarse: State,
+    linear: Linearization,
+    ladder: Iterator[Rule],
+    *,
+    accuracy: float,
+    tol: float,
+    route: str,
+    watched: tuple[str, ...] = ("test_error", "train_loss", "rank"),
+) -> FixedPoint:
+    """Carry a root of a coarse rule up a ladder of rules until what is watched is known to `accuracy`, relative."""
+    y = coarse.y
+    rows = [OBSERVABLES.index(name) for name in watched]
     state = None
     for finer in ladder:
         try:
@@ -167,14 +182,13 @@ def solve_fixed_point(
         standard, bars = error_bars(evaluator, state, used, linear)
         y = state.y
         value = np.abs(state.observables.mean(axis=0)) + 1e-300
-        relative = float((standard / value)[[k for k in watched if value[k] > 1e-12]].max(initial=0.0))
+        relative = float((standard / value)[[k for k in rows if value[k] > 1e-12]].max(initial=0.0))
         if relative < accuracy:
             break
     if state is None:
         raise last
-    residual = state.size
     named = dict(zip(OBSERVABLES, (float(bar) for bar in bars), strict=True))
-    return FixedPoint(state, named, relative, residual, used, evaluator.evaluations, route)
+    return FixedPoint(state, named, relative, state.size, used, evaluator.evaluations, route)
 
 
 def log_conjugates(conjugates: Conjugates) -> Floats:

@@ -136,9 +136,10 @@ class Evaluator:
         mapped = sample_side(problem.alpha, averages, stein=stein)
         with np.errstate(divide="ignore", invalid="ignore"):
             logs, target = np.log(mapped), np.log(mapped.mean(axis=0))
-        return State(y, side, averages, logs, target, self._observables(y, side, averages))
+        return State(y, side, averages, logs, target, self.observables(conjugates, side, averages))
 
-    def _observables(self, y: Floats, side: WeightSide, averages: Averages) -> Floats:
+    def observables(self, conjugates: Conjugates, side: WeightSide, averages: Averages) -> Floats:
+        """Everything in OBSERVABLES, one row for each estimate of the averages."""
         m, q, Sigma = side.overlaps
         train_loss = self.problem.alpha * averages.train_error + side.penalty
         constant = np.ones_like(train_loss)
@@ -149,7 +150,7 @@ class Evaluator:
             constant * side.estimation_error,
             constant * side.rank,
             averages.square_slope,
-            *(constant * value for value in (m, q, Sigma, *np.exp(y))),
+            *(constant * value for value in (m, q, Sigma, *conjugates)),
         ]
         return np.column_stack(rows)
 

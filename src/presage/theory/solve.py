@@ -15,11 +15,13 @@ from presage.model.problem import Problem
 from presage.theory import fixed_point, quadratic, ridge
 from presage.theory.errors import SolveError
 from presage.theory.expectations import GaussHermite, Rule, Sobol
+from presage.theory.interpolation import unpenalized_point
 from presage.theory.newton import OBSERVABLES, NoConvergenceError, State
 from presage.theory.order_parameters import Conjugates, Overlaps
 from presage.theory.solution import Solution
 from presage.theory.state_evolution import weight_side
 from presage.theory.trapezoid import Trapezoid
+from presage.theory.unpenalized import solve_unpenalized
 
 JUMPS_WORTH_SAYING = 1e-3
 
@@ -49,8 +51,12 @@ class ExplicitMap(Solver):
         L, alpha = problem.channel.n_in, problem.alpha
         if isinstance(problem.penalty, NuclearPSD):
             strength = problem.penalty.lambda_tilde(problem.kappa)
-            point = quadratic.solve_point(problem.target, problem.noise, alpha * L, strength)
-            m_hat = 2.0 * strength / point.c
+            if problem.penalty.vanishes:
+                point = unpenalized_point(problem.target, problem.noise, alpha * L)
+                m_hat = 8.0 * (alpha * L - point.functionals.I)
+            else:
+                point = quadratic.solve_point(problem.target, problem.noise, alpha * L, strength)
+                m_hat = 2.0 * strength / point.c
             conjugates = Conjugates(m_hat, (point.delta * m_hat) ** 2, m_hat)
             residual, count = point.residual, point.evaluations
             relative = residual + point.functionals.relative_error
@@ -134,11 +140,13 @@ class StateEvolution(Solver):
         else:
             accuracy = self.accuracy or {1: 1e-4, 2: 3e-4, 3: 1e-3}.get(channel.n_active, 3e-3)
             nodes = self.most_nodes // 4
-        start = None if init is None else fixed_point.log_conjugates(init.conjugates)
+        options: dict[str, Any] = {"most_nodes": nodes, "seed": self.seed, "rule": self.rule}
         try:
-            found = fixed_point.solve_fixed_point(
-                problem, accuracy=accuracy, tol=tol, init=start, most_nodes=nodes, seed=self.seed, rule=self.rule
-            )
+            if problem.penalty.vanishes and not isinstance(channel, Linear):
+                found = solve_unpenalized(problem, accuracy=accuracy, tol=tol, **options)
+            else:
+                start = None if init is None else fixed_point.log_conjugates(init.conjugates)
+                found = fixed_point.solve_fixed_point(problem, accuracy=accuracy, tol=tol, init=start, **options)
         except NoConvergenceError as failure:
             partial = None if failure.state is None else self._partial(problem, failure.state)
             remedy = "Pass init= a solution at a nearby alpha or weight_decay, or use a larger weight_decay."
@@ -226,6 +234,7 @@ def solve(
         reason="solve predicts the outcome of a learning problem",
         remedy="Make one with attention(...), quadratic_network(...) or linear_attention(...).",
     )
+    problem.must_have_a_penalty()
     tol = _check.real(
         "tol",
         tol,

@@ -1,0 +1,204 @@
+"""Train matrices without symmetry at finite size and measure what the theory predicts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import sqrt
+from typing import Any, Literal, final, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from presage import _check
+from presage.experiment.bilinear import BilinearFit, train_factors, train_proximal
+from presage.experiment.lanes import one_blas_thread
+from presage.experiment.measurements import draw_labels, draw_measurements
+from presage.experiment.simulate import available_memory
+from presage.model.bilinear import BilinearProblem
+from presage.model.laws import Floats
+
+BilinearTrainer = Literal["proximal", "factors"]
+BLOCK_BYTES = 64e6  # test samples are drawn in blocks of about this size
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class BilinearEnsemble:
+    """Fits of one problem and one size on independent data, one entry a seed."""
+
+    problem: BilinearProblem
+    d: int
+    seeds: tuple[int, ...]
+    trainer: str
+    estimation_error: Floats = field(repr=False)  # |S_fit - S_0|_F^2/(d L)
+    test_error: Floats = field(repr=False)  # loss a fresh, noisy sample
+    train_loss: Floats = field(repr=False)  # the whole loss reached, penalty included, over d L
+    train_error: Floats = field(repr=False)  # loss a sample
+    rank: Floats = field(repr=False)  # fraction of non-zero singular values
+    singular_values: Floats = field(repr=False)  # of M_fit, decreasing, one row a seed
+    gap: Floats = field(repr=False)  # relative duality gap
+    converged: NDArray[np.bool_] = field(repr=False)
+
+    def mean(self, name: str) -> float:
+        """Mean of an observable over the seeds."""
+        return float(np.mean(getattr(self, name)))
+
+    def values(self, name: str) -> Floats:
+        """An observable, one entry a seed."""
+        values: Any = getattr(self, name)
+        return np.asarray(values)
+
+    def standard_error(self, name: str) -> float:
+        """Standard error of that mean; NaN with fewer than two seeds."""
+        values = self.values(name)
+        return float(np.std(values, ddof=1) / sqrt(len(values))) if len(values) > 1 else float("nan")
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """Plain sentences: seeds whose training stopped early."""
+        return tuple(
+            f"seed {seed}: the training stopped with a duality gap of {gap:.1e}."
+            for seed, gap, done in zip(self.seeds, self.gap, self.converged, strict=True)
+            if not done
+        )
+
+    def __str__(self) -> str:
+        names = ("test_error", "train_loss", "train_error", "estimation_error", "rank")
+        lines = [f"{name:<17} {self.mean(name):.6g} +- {self.standard_error(name):.1e}" for name in names]
+        head = f"{len(self.seeds)} matrices of shorter side d = {self.d}, trained by {self.trainer}"
+        return "\n".join([head, *lines, *(f"caveat: {line}" for line in self.caveats)])
+
+
+def simulate_bilinear(
+    problem: BilinearProblem,
+    *,
+    d: int,
+    seeds: int | Sequence[int] = 4,
+    trainer: BilinearTrainer = "proximal",
+    tol: float = 1e-6,
+    steps: int = 20_000,
+    n_test: int = 2_000,
+) -> BilinearEnsemble:
+    """Draw targets and data, train, and measure, one fit a seed.
+
+    Args:
+        problem: what is learned; the number of samples is ``round(alpha p N)``.
+        d: shorter side of the matrix; the longer one is ``round(aspect d)``.
+        seeds: how many fits (seeds 0, 1, ...), or the seeds themselves.
+        trainer: "proximal" trains the matrix, which is convex; "factors" trains W_1 and W_2 by L-BFGS.
+        tol: relative duality gap at which the training stops.
+        steps: most iterations.
+        n_test: fresh samples for the test error, drawn in blocks.
+
+    Returns:
+        The observables of `BilinearSolution`, one entry a seed.
+    """
+    d, n_test, steps, numbers = _check_request(problem, d, seeds, trainer, tol, steps, n_test)
+    train = {"proximal": train_proximal, "factors": train_factors}[trainer]
+    rows: list[tuple[float, ...]] = []
+    fits: list[BilinearFit] = []
+    with one_blas_thread():
+        for seed in numbers:
+            streams = np.random.SeedSequence([seed, d]).spawn(4)
+            for_target, for_data, for_trainer, for_test = (np.random.default_rng(stream) for stream in streams)
+            n = round(problem.alpha * d * round(problem.target.aspect * d))
+            measurements = draw_measurements(problem, d, n, for_data)
+            M_0 = problem.target.sample(*measurements.shape, for_target)
+            labels = draw_labels(measurements, M_0, problem.noise, for_data)
+            fit = train(measurements, labels, _decay(problem), for_trainer, tol=tol, steps=steps)
+            apart = float(np.sum((fit.M - M_0) ** 2)) / sqrt(measurements.entries)
+            fresh = _test_error(problem, d, M_0, fit.M, n_test, for_test)
+            rows.append((apart, fresh, fit.loss / measurements.entries, fit.error / n, fit.rank))
+            fits.append(fit)
+    distance, test, loss, error, rank = (np.array(column) for column in zip(*rows, strict=True))
+    return BilinearEnsemble(
+        problem=problem,
+        d=d,
+        seeds=numbers,
+        trainer=trainer,
+        estimation_error=distance,
+        test_error=test,
+        train_loss=loss,
+        train_error=error,
+        rank=rank,
+        singular_values=np.array([np.linalg.svd(fit.M, compute_uv=False) for fit in fits]),
+        gap=np.array([fit.gap for fit in fits]),
+        converged=np.array([fit.converged for fit in fits]),
+    )
+
+
+def _test_error(
+    problem: BilinearProblem, d: int, M_0: Floats, M: Floats, n_test: int, rng: np.random.Generator
+) -> float:
+    numbers = M_0.size if problem.n_tokens is None else 2 * problem.n_tokens * d
+    block = max(1, int(BLOCK_BYTES / (8 * numbers)))
+    total = 0.0
+    for start in range(0, n_test, block):
+        fresh = draw_measurements(problem, d, min(block, n_test - start), rng)
+        total += float(np.sum((draw_labels(fresh, M_0, problem.noise, rng) - fresh.forward(M)) ** 2))
+    return total / n_test
+
+
+def _decay(problem: BilinearProblem) -> float:
+    if not problem.weight_decay:
+        raise _check.complaint(
+            "weight_decay",
+            "be positive",
+            "training minimises a loss with weight decay",
+            problem.weight_decay,
+            "Use problem.replace(weight_decay=0.1); a small value comes near the limit 0+.",
+        )
+    return problem.weight_decay
+
+
+def _check_request(
+    problem: Any, d: Any, seeds: Any, trainer: Any, tol: Any, steps: Any, n_test: Any
+) -> tuple[int, int, int, tuple[int, ...]]:
+    """Check what was asked for, and say in words what is wrong with it."""
+    _check.instance(
+        "problem",
+        problem,
+        BilinearProblem,
+        reason="it says what is learned",
+        remedy="Use for example bilinear_regression(GaussianProduct(0.5), alpha=0.5, weight_decay=0.1).",
+    )
+    _decay(problem)
+    d = _check.integer("d", d, at_least=2, reason="it is the shorter side of the matrix", remedy="Use d=40.")
+    n_test = _check.integer("n_test", n_test, at_least=1, reason="the test error is their mean", remedy="Use 2000.")
+    steps = _check.integer("steps", steps, at_least=1, reason="it is the most steps taken", remedy="Use 20000.")
+    _check.real("tol", tol, above=0.0, at_most=1.0, reason="it is a relative accuracy", remedy="Use tol=1e-6.")
+    if trainer not in get_args(BilinearTrainer):
+        raise _check.complaint(
+            "trainer", 'be "proximal" or "factors"', "there is no other", trainer, 'Use trainer="proximal".'
+        )
+    entries = d * round(problem.target.aspect * d)
+    n = round(problem.alpha * entries)
+    if n < 1:
+        raise _check.complaint(
+            "alpha",
+            f"be larger at d = {d}",
+            "alpha d L is the number of samples, and there must be one",
+            problem.alpha,
+            "Use a larger d or alpha.",
+        )
+    needed = 8 * n * (entries if problem.n_tokens is None else 2 * problem.n_tokens * (d + problem.n_tokens))
+    if needed > available_memory():
+        raise _check.complaint(
+            "d",
+            f"be such that the data fit the {available_memory() / 1e9:.3g} GB of memory that are free",
+            f"{n} samples make {needed / 1e9:.3g} GB",
+            d,
+            "Use a smaller d or alpha.",
+        )
+    return d, n_test, steps, _check_seeds(seeds)
+
+
+def _check_seeds(seeds: Any) -> tuple[int, ...]:
+    reason, remedy = "each fit has its own random numbers", "Use for example seeds=4, or seeds=[0, 1, 2]."
+    if isinstance(seeds, Sequence | np.ndarray | range) and not isinstance(seeds, str):
+        numbers = tuple(_check.integer("seeds", s, at_least=0, reason=reason, remedy=remedy) for s in seeds)
+        if not numbers or len(set(numbers)) < len(numbers):
+            raise _check.complaint("seeds", "be different numbers, at least one", reason, seeds, remedy)
+        return numbers
+    return tuple(range(_check.integer("seeds", seeds, at_least=1, reason=reason, remedy=remedy)))

@@ -1,0 +1,201 @@
+"""The best that any method can do: the Bayes-optimal error, for who knows the law of the target and the channel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import acos, exp, inf, log, pi, sqrt
+from typing import final
+
+from scipy.optimize import brentq
+
+from presage import _check
+from presage.model.channels import Channel, Linear, Softmax
+from presage.model.hardmax import Hardmax
+from presage.model.problem import Problem
+from presage.spectra.denoising import Denoiser
+from presage.theory.bayes_channel import evidence
+from presage.theory.errors import SolveError
+from presage.theory.expectations import GaussHermite, Sobol
+from presage.theory.order_parameters import Overlaps
+from presage.theory.recovery import bayes_recovery
+
+RELATIVE = 1e-9  # error of the averages behind the equation
+LOWEST = 60.0  # e-folds below the start at which the search for the noise level gives up
+
+
+@final
+@dataclass(frozen=True)
+class BayesSolution:
+    """Bayes-optimal prediction for a problem in the high-dimensional limit; its penalty plays no part."""
+
+    problem: Problem
+    delta: float  # noise level 1/sqrt(q_hat) at which the target is seen; 0 where it is recovered
+    mmse: float  # |E[S_0 | data] - S_0|_F^2/d
+    evaluations: int
+    residual: float
+    message: str
+    notes: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def estimation_error(self) -> float:
+        """The least mean squared error, by its name in `Solution`."""
+        return self.mmse
+
+    @property
+    def q(self) -> float:
+        """Overlap ``Q_0 - MMSE`` of the estimate with the target, and with itself."""
+        return self.problem.Q_0 - self.mmse
+
+    @property
+    def q_hat(self) -> float:
+        """Signal-to-noise ratio ``1/delta^2`` of the matrix that the data amount to."""
+        return 1.0 / self.delta**2 if self.delta > 0.0 else inf
+
+    @cached_property
+    def _test_error_and_bar(self) -> tuple[float, float]:
+        return least_test_error(self.problem.channel, self.problem.rho_0, self.mmse + 0.5 * self.problem.noise)
+
+    @property
+    def test_error(self) -> float:
+        """Least expected loss on a fresh, noisy sample: that of the posterior mean of its output."""
+        return self._test_error_and_bar[0]
+
+    @cached_property
+    def mutual_information(self) -> float:
+        """Information of the labels about the target, over d^2, in nats; infinite for clean continuous labels.
+
+        ``I = I_denoising(q_hat) - (q_hat/4) MMSE + alpha [H(label | data) - H(label | target)]``.
+
+        Equation: [MTMKZ24], [BTEZ25]: the free entropy of the posterior, with its sign turned and less the noise.
+        Checked: tests/test_bayes.py::test_mutual_information_is_stationary
+        """
+        problem = self.problem
+        known = evidence(problem.channel, problem.Q_0, 0.5 * problem.noise).entropy
+        if known == -inf:
+            return inf
+        if self.delta == 0.0:
+            return inf
+        doubt = evidence(problem.channel, self.q, problem.rho_0 - self.q).entropy
+        return self.denoiser.information(self.delta) - 0.25 * self.mmse * self.q_hat + problem.alpha * (doubt - known)
+
+    @property
+    def denoiser(self) -> Denoiser:
+        """Map of the eigenvalues that turns the matrix which the data amount to into the estimate."""
+        return Denoiser(self.problem.target)
+
+    @cached_property
+    def error_bars(self) -> dict[str, float]:
+        """Half width of a 95 % interval for every number."""
+        relative = 10.0 * (self.residual + RELATIVE)
+        bars = {"mmse": relative * self.mmse, "estimation_error": relative * self.mmse, "q": relative * self.mmse}
+        bars["delta"] = relative * self.delta
+        bars["test_error"] = self._test_error_and_bar[1] + relative * self.test_error
+        return bars
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """Plain sentences: where this prediction is outside the claim that supports it."""
+        return self.notes
+
+    def __str__(self) -> str:
+        names = ("mmse", "test_error")
+        lines = [f"{name:<17} {getattr(self, name):.6g} +- {self.error_bars[name]:.1e}" for name in names]
+        return "\n".join([*lines, *(f"caveat: {line}" for line in self.caveats)])
+
+
+def least_test_error(channel: Channel, rho_0: float, V: float) -> tuple[float, float]:
+    """Least expected squared loss on a fresh sample, and its error bar, at posterior variance V of a component.
+
+    Given the data, two outcomes of a fresh label differ by twice the variance of one: the error is half the loss
+    between the labels of two pre-activations of variance ``rho_0`` and covariance ``rho_0 - V``.
+
+    Equation: derived, as above.
+    Checked: tests/test_bayes.py::test_least_test_error_of_a_sampled_posterior
+    """
+    if isinstance(channel, Linear):
+        return 2.0 * channel.n_in * V, 0.0
+    if isinstance(channel, Hardmax):
+        # Each row flips with probability angle/pi.
+        return 2.0 * acos(max(1.0 - V / rho_0, -1.0)) / pi, 0.0
+    assert isinstance(channel, Softmax)
+    matched = Softmax(channel.n_tokens, channel.target_beta, channel.target_beta)
+    overlaps, sigma = Overlaps(rho_0 - V, rho_0, 0.0), sqrt(max(V * (2.0 * rho_0 - V) / rho_0, 0.0))
+    if channel.n_tokens == 2:
+        values = [
+            0.5 * float(rule.averages(matched, rho_0, overlaps, sigma).test_error[0])
+            for rule in (GaussHermite(24), GaussHermite(20))
+        ]
+        return values[0], abs(values[1] - values[0])
+    found = 0.5 * Sobol(4096, 8).averages(matched, rho_0, overlaps, sigma).test_error
+    return float(found.mean()), 2.4 * float(found.std(ddof=1)) / sqrt(len(found))
+
+
+def bayes_optimal(problem: Problem) -> BayesSolution:
+    """Least error of any method that knows the law of the target, the channel and the noise.
+
+    ``q_hat = 2 alpha E |g|^2``, g the score of a label at posterior variance ``V = MMSE + Delta/2``, and
+    ``MMSE = MMSE(1/q_hat)`` that of the denoiser of ``S_0 + GOE/sqrt(q_hat)``. For linear and softmax channels it is
+    ``delta^2 = (MMSE(delta^2) + Delta/2)/(2 alpha n_active)``.
+
+    Equation: [MTMKZ24] for quadratic networks, [BTEZ25] for attention.
+    Checked: tests/test_bayes.py::test_check_values
+    """
+    _check.instance(
+        "problem",
+        problem,
+        Problem,
+        reason="an optimal error is that of a learning problem",
+        remedy="Make one with attention(...), quadratic_network(...) or hardmax_attention(...).",
+    )
+    target, channel, alpha, half_noise = problem.target, problem.channel, problem.alpha, 0.5 * problem.noise
+    denoiser = Denoiser(target)
+    variance = max(target.second_moment - target.mean**2, 0.0)
+    evaluations = [0]
+
+    def seen_again(log_t: float, error: float) -> float:
+        """Logarithm of ``t = 1/q_hat`` that the channel gives at this error, less the t that led to it."""
+        return -log(2.0 * alpha * evidence(channel, problem.Q_0 - error, error + half_noise).square) - log_t
+
+    def excess(log_t: float) -> float:
+        evaluations[0] += 1
+        return seen_again(log_t, min(denoiser.mmse(exp(0.5 * log_t)), variance))
+
+    def rough_excess(log_t: float) -> float:
+        return seen_again(log_t, 1.0 / (1.0 / variance + exp(-log_t) / (2.0 * bayes_recovery(target))))
+
+    continuous = isinstance(channel, Linear | Softmax)
+    if continuous and problem.noise == 0.0 and alpha * channel.n_active >= bayes_recovery(target):
+        return BayesSolution(problem, 0.0, 0.0, 0, 0.0, "beyond the threshold of recovery")
+    if variance + half_noise == 0.0:
+        return BayesSolution(problem, 0.0, 0.0, 0, 0.0, "the law of the target says what it is")
+    # Nothing is known of the target but its law: the least informative point, from which message passing begins.
+    high = seen_again(0.0, variance)
+    start = _largest_root(rough_excess, high, high) if continuous and variance > 0.0 else high
+    log_t = _largest_root(excess, high, start)
+    error = min(denoiser.mmse(exp(0.5 * log_t)), variance)
+    residual = abs(seen_again(log_t, error))
+    return BayesSolution(problem, exp(0.5 * log_t), error, evaluations[0], residual, "one root in the noise level")
+
+
+def _largest_root(excess: Callable[[float], float], high: float, start: float) -> float:
+    """Largest root at or below `high` of a function that is negative there: secants, and brackets where they fail."""
+    x, gap = start, excess(start)
+    last: tuple[float, float] | None = None
+    for _ in range(30):
+        if abs(gap) < 1e-13:
+            return x
+        slope = (gap - last[1]) / (x - last[0]) if last and x != last[0] else -0.7
+        if slope >= 0.0:  # rising: rounding, or another root is near
+            break
+        last, x = (x, gap), min(x - gap / slope, high)
+        if x == last[0]:
+            return x
+        gap = excess(x)
+    low = min(x, high)
+    while excess(low) < 0.0:
+        low -= 0.5
+        if low < high - LOWEST:
+            raise SolveError("The Bayes-optimal noise level was not found.", "Use a little noise, or a smaller alpha.")
+    return float(brentq(excess, low, high, xtol=1e-13, rtol=1e-14)) if excess(high) < 0.0 else high

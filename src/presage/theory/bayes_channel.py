@@ -1,0 +1,106 @@
+"""What one sample tells the best of all methods: the square of its score, and its entropy."""
+
+from __future__ import annotations
+
+from functools import cache, singledispatch
+from math import inf, log, pi, sqrt
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import log_ndtr, ndtr
+
+from presage.model.channels import Channel, Linear, Softmax
+from presage.model.hardmax import Hardmax, signs_posterior
+from presage.model.laws import Floats
+
+FAR = 8.0  # a sign whose mean is that many deviations off zero is known
+NODES = 64  # of Gauss's rule over the range in which signs are unknown
+
+
+class Evidence(NamedTuple):
+    """Average over the samples, at posterior variance V of a component whose mean has variance q."""
+
+    square: float  # E |g|^2, g the score
+    entropy: float  # of a label given the posterior; relative to a unit Gaussian where labels are continuous
+
+
+@singledispatch
+def evidence(channel: Channel, q: float, V: float) -> Evidence:
+    """Average square of the score, and entropy of a label.
+
+    Equation: [BTEZ25]; the average is over ``omega ~ N(0, q)`` and the labels that follow from it.
+    Checked: tests/test_bayes.py::test_evidence_is_the_average_of_the_score
+    """
+    raise TypeError(f"no posterior is known for the channel {channel!r}")
+
+
+@evidence.register
+def _(channel: Linear, q: float, V: float) -> Evidence:
+    """The label is the pre-activation: the score is ``(z_0 - omega)/V`` in each component."""
+    return _gaussian(channel.n_in, V)
+
+
+@evidence.register
+def _(channel: Softmax, q: float, V: float) -> Evidence:
+    """The label is the pre-activation up to a shift, at any beta: one component less.
+
+    Equation: [BTEZ25], and derived for noisy labels: the noise sits before the softmax, which can be inverted.
+    Checked: tests/test_bayes.py::test_softmax_is_linear_with_one_component_less
+    """
+    return _gaussian(channel.n_active, V)
+
+
+def _gaussian(components: int, V: float) -> Evidence:
+    return Evidence(components / V, 0.5 * components * log(V)) if V > 0.0 else Evidence(inf, -inf)
+
+
+@evidence.register
+def hardmax(channel: Hardmax, q: float, V: float) -> Evidence:
+    """Signs of the two rows of a hard maximum.
+
+    ``|g|^2 = (3 d_1^2 + 3 d_2^2 + 2 s_1 s_2 d_1 d_2)/(3V)``, where ``(k_1, k_2)`` is a Gaussian pair of variance q/V
+    and correlation ``s_1 s_2/3``. Where one sign is known (``k > 8``) the other is left alone.
+
+    Equation: [BTEZ25].
+    Departs: the published numbers come from a score with the bivariate density in place of its derivative.
+    Checked: tests/test_bayes.py::test_hardmax_check_values
+    """
+    if V <= 0.0:
+        return Evidence(inf, 0.0)
+    spread = sqrt(q / V)
+    reach = min(FAR, 9.0 * spread)
+    square = entropy = 0.0
+    for r in (1.0 / 3.0, -1.0 / 3.0):
+        if spread == 0.0:
+            k, weight = np.zeros(1), np.ones((1, 1))
+        else:
+            abscissae, weights = _legendre()
+            k = reach * abscissae
+            quadratic = (k[:, None] ** 2 - 2.0 * r * np.outer(k, k) + k**2) / (spread**2 * (1.0 - r * r))
+            density = np.exp(-0.5 * quadratic) / (2.0 * pi * spread**2 * sqrt(1.0 - r * r))
+            weight = reach**2 * np.outer(weights, weights) * density
+        k_1, k_2 = np.broadcast_arrays(k[:, None], k[None, :])
+        Z, d_1, d_2 = signs_posterior(k_1, k_2, np.full(k_1.shape, r))
+        # Both signs of the pair alike: the two labels with this product of signs count twice.
+        square += 2.0 * float(np.sum(weight * Z * (3.0 * d_1**2 + 3.0 * d_2**2 + 6.0 * r * d_1 * d_2))) / (3.0 * V)
+        entropy -= 2.0 * float(np.sum(weight * Z * np.log(Z)))
+        if reach == FAR:
+            alone = _one_sign_known(k, reach * _legendre()[1], spread, r)
+            square, entropy = square + 4.0 * alone.square / V, entropy + 4.0 * alone.entropy
+    return Evidence(square, entropy)
+
+
+def _one_sign_known(k: Floats, weights: Floats, spread: float, r: float) -> Evidence:
+    """The part of the average where the other row is beyond FAR, so that only this sign is in doubt."""
+    density = np.exp(-0.5 * (k / spread) ** 2) / (sqrt(2.0 * pi) * spread)
+    beyond = ndtr((r * k - FAR) / (spread * sqrt(1.0 - r * r)))
+    log_Z = log_ndtr(k)
+    d = np.exp(-0.5 * k**2 - log_Z) / sqrt(2.0 * pi)
+    weight = weights * density * beyond * np.exp(log_Z)
+    return Evidence(float(np.sum(weight * d**2)), -float(np.sum(weight * log_Z)))
+
+
+@cache
+def _legendre() -> tuple[Floats, Floats]:
+    abscissae, weights = np.polynomial.legendre.leggauss(NODES)
+    return abscissae, weights

@@ -1,0 +1,226 @@
+"""Vanishing regularisation: the limit of weight decay or ridge going to zero, below and above interpolation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import inf, sqrt
+from typing import final
+
+from presage import _check
+from presage.model.channels import Channel, Linear, Softmax
+from presage.model.laws import SpectralLaw
+from presage.model.penalties import Frobenius, NuclearPSD
+from presage.model.problem import Problem
+from presage.spectra.free import FreeConvolution
+from presage.spectra.learned import LearnedSpectrum
+from presage.theory.errors import SolveError
+from presage.theory.expectations import GaussHermite, Sobol
+from presage.theory.interpolation import interpolating_point, interpolation_threshold
+from presage.theory.order_parameters import Overlaps
+from presage.theory.recovery import perfect_recovery, unfactorized_recovery
+from presage.theory.solve import ExplicitMap, Solver, StateEvolution
+
+RELATIVE = 1e-9  # error of quadrature and roots
+ACCURACY = 1e-3  # relative, above interpolation: many samples jump there, and digits cost seconds
+NO_NOISE = 1e-9  # noise level of a spectrum that has none
+
+
+@final
+@dataclass(frozen=True)
+class RidgelessSolution:
+    """Prediction for a problem whose weight decay or ridge goes to zero."""
+
+    problem: Problem
+    interpolates: bool  # whether every label is fitted exactly
+    test_error: float
+    train_error: float  # loss a sample at the minimum
+    estimation_error: float
+    rank: float
+    delta: float  # noise level at which the learner sees the target; 0 where it is recovered
+    cutoff: float  # eigenvalues below it are zero; -inf where S itself is trained
+    scale: float  # factor on the eigenvalues that are kept
+    message: str
+    bars: dict[str, float] = field(repr=False, hash=False)
+    notes: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def train_loss(self) -> float:
+        """The whole minimum over d^2: nothing is paid for the weights."""
+        return self.problem.alpha * self.train_error
+
+    @cached_property
+    def spectrum(self) -> SpectralLaw:
+        """Law of the eigenvalues of ``S_fit``."""
+        if self.delta == 0.0 and self.scale == 1.0:
+            return self.problem.target
+        level = self.delta or NO_NOISE * sqrt(self.problem.Q_0)
+        return LearnedSpectrum(FreeConvolution(self.problem.target, level), self.scale, self.cutoff)
+
+    @property
+    def error_bars(self) -> dict[str, float]:
+        """Half width of a 95 % interval for every number."""
+        return self.bars
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """Plain sentences: where this prediction is outside the claim that supports it."""
+        said = list(self.notes)
+        if self.delta == 0.0:
+            said.append("the rank is that of the target; at any small weight decay further, tiny eigenvalues are left.")
+        if isinstance(self.problem.penalty, NuclearPSD) and self.problem.kappa < self.rank - self.bars["rank"]:
+            said.append(
+                f"kappa = {self.problem.kappa:g} is below the rank {self.rank:.4g}: outside the claim, "
+                "which needs a student at least as wide as the rank it would learn."
+            )
+        return tuple(said)
+
+    def __str__(self) -> str:
+        names = ("test_error", "train_error", "estimation_error", "rank")
+        lines = [f"{name:<17} {getattr(self, name):.6g} +- {self.error_bars[name]:.1e}" for name in names]
+        return "\n".join([*lines, *(f"caveat: {line}" for line in self.caveats)])
+
+
+def ridgeless(problem: Problem, *, solver: Solver | None = None) -> RidgelessSolution:
+    """Predict the limit in which weight decay, or the ridge, goes to zero; its value in `problem` plays no part.
+
+    As long as all labels can be fitted, the limit is the fit of least weight; a softmax then holds the same as a
+    linear channel with one component less, ``alpha_eff = (L_in - 1) alpha``. Beyond, nothing is paid for the weights
+    any more, and a softmax has equations of its own, which `solver` solves.
+
+    Equation: [BETKZ25] (63)-(65).
+    Departs: see `interpolation.interpolating_point`.
+    Checked: tests/test_ridgeless.py::test_small_weight_decay_approaches_the_limit
+    """
+    _check.instance(
+        "problem",
+        problem,
+        Problem,
+        reason="the limit is that of a learning problem",
+        remedy="Make one with attention(...) or quadratic_network(...).",
+    )
+    reason = "the limit is known where labels can be fitted exactly and the penalty has one strength"
+    for name, kinds in (("channel", (Linear, Softmax)), ("penalty", (NuclearPSD, Frobenius))):
+        remedy = f"Use {' or '.join(kind.__name__ for kind in kinds)}, or solve(problem) with a weak penalty."
+        _check.instance(name, getattr(problem, name), kinds, reason=reason, remedy=remedy)
+    strength = "weight_decay" if isinstance(problem.penalty, NuclearPSD) else "ridge"
+    problem = problem.replace(**{strength: 0.0})
+    alpha = problem.alpha * problem.channel.n_active
+    if isinstance(problem.penalty, Frobenius):
+        fits = alpha < unfactorized_recovery()
+        return _smallest_symmetric(problem, alpha) if fits else _beyond(problem, solver)
+    if problem.noise == 0.0 and alpha >= perfect_recovery(problem.target):
+        return _recovered(problem)
+    clean = problem.noise == 0.0 and problem.target.support[0, 0] >= 0.0  # the target itself fits
+    if clean or alpha < interpolation_threshold(problem.target, problem.noise):
+        return _least_weight(problem, alpha)
+    return _beyond(problem, solver)
+
+
+def _least_weight(problem: Problem, alpha: float) -> RidgelessSolution:
+    """Least weight among the positive semidefinite S that fit every label: ``S = ratio (x - c)_+``."""
+    point = interpolating_point(problem.target, problem.noise, alpha)
+    f, ratio = point.functionals, _ratio(problem.channel)
+    A = f.overlap - 2.0 * f.delta**2 * f.I
+    error = f.risk + (1.0 - ratio) * (2.0 * A - (1.0 + ratio) * f.J)
+    deficit = f.deficit + (1.0 - ratio) * A
+    overlaps = Overlaps(m=ratio * A, q=ratio**2 * f.J, Sigma=inf)
+    message = "the fit of least weight, by the map to a linear channel"
+    return _interpolating(problem, overlaps, error, deficit, f.rank, point.delta, point.c, ratio, message)
+
+
+def _smallest_symmetric(problem: Problem, alpha: float) -> RidgelessSolution:
+    """Least norm among the symmetric S that fit every label: ``S = ratio 2 alpha (S_0 + delta GOE)``.
+
+    At ratio one the estimation error is ``Q_0 (1 - 2 alpha) + alpha Delta/(1 - 2 alpha)``.
+
+    Equation: [BETKZ25] (66) at a vanishing ridge.
+    Checked: tests/test_ridgeless.py::test_small_ridge_approaches_the_limit
+    """
+    Q_0, gain = problem.Q_0, 2.0 * alpha
+    t = (Q_0 * (1.0 - gain) ** 2 + 0.5 * problem.noise) / (gain * (1.0 - gain))
+    scale = gain * _ratio(problem.channel)
+    overlaps = Overlaps(m=scale * Q_0, q=scale**2 * (Q_0 + t), Sigma=inf)
+    error = Q_0 * (1.0 - scale) ** 2 + scale**2 * t
+    message = "the fit of least norm, in closed form"
+    return _interpolating(problem, overlaps, error, Q_0 * (1.0 - scale), 1.0, sqrt(t), -inf, scale, message)
+
+
+def _recovered(problem: Problem) -> RidgelessSolution:
+    """Clean labels, and enough of them: ``S = ratio S_0``."""
+    ratio, Q_0 = _ratio(problem.channel), problem.Q_0
+    overlaps = Overlaps(m=ratio * Q_0, q=ratio**2 * Q_0, Sigma=inf)
+    error, deficit = (1.0 - ratio) ** 2 * Q_0, (1.0 - ratio) * Q_0
+    rank = 1.0 - float(problem.target.atoms.masses[problem.target.atoms.positions == 0.0].sum())
+    message = "beyond the threshold of perfect recovery"
+    return _interpolating(problem, overlaps, error, deficit, rank, 0.0, 0.0, ratio, message)
+
+
+def _interpolating(
+    problem: Problem,
+    overlaps: Overlaps,
+    estimation_error: float,
+    deficit: float,
+    rank: float,
+    delta: float,
+    cutoff: float,
+    scale: float,
+    message: str,
+) -> RidgelessSolution:
+    half_noise = 0.5 * problem.noise
+    own = estimation_error + half_noise - (deficit + half_noise) ** 2 / problem.rho_0
+    test_error, bar = expected_loss(problem.channel, problem.rho_0, overlaps, sqrt(max(own, 0.0)))
+    values = {"test_error": test_error, "train_error": 0.0, "estimation_error": estimation_error, "rank": rank}
+    bars = {name: RELATIVE * abs(value) for name, value in values.items()}
+    bars["test_error"] += bar
+    geometry = {"delta": delta, "cutoff": cutoff, "scale": scale}
+    return RidgelessSolution(problem, True, **values, **geometry, message=message, bars=bars, notes=())
+
+
+def _beyond(problem: Problem, solver: Solver | None) -> RidgelessSolution:
+    """More labels than can be fitted: the equations without a penalty."""
+    if solver is None:
+        solver = ExplicitMap() if isinstance(problem.channel, Linear) else StateEvolution(accuracy=ACCURACY)
+    try:
+        found = solver.solve(problem, init=None, tol=1e-6)
+    except SolveError as failure:
+        if isinstance(problem.penalty, NuclearPSD):
+            raise
+        raise SolveError(
+            "No finite minimum without a ridge was found: a little above interpolation a softmax whose S is free pays "
+            "less and less for ever larger weights.",
+            "Use solve(problem) with a small ridge, or a larger alpha.",
+            failure.partial,
+        ) from None
+    values = {name: getattr(found, name) for name in ("test_error", "train_error", "estimation_error", "rank")}
+    return RidgelessSolution(
+        problem,
+        False,
+        **values,
+        delta=found.delta,
+        cutoff=found.cutoff,
+        scale=found.scale,
+        message=found.message,
+        bars={name: found.error_bars[name] for name in values},
+        notes=found.notes,
+    )
+
+
+def expected_loss(channel: Channel, rho_0: float, overlaps: Overlaps, sigma: float) -> tuple[float, float]:
+    """``E l(z_0, z)`` at given overlaps, and its error bar."""
+    if isinstance(channel, Linear):
+        mean = overlaps.m / sqrt(rho_0)
+        return 2.0 * channel.n_in * ((sqrt(rho_0) - mean) ** 2 + sigma**2), 0.0
+    there = overlaps._replace(Sigma=0.0)
+    if channel.n_tokens == 2:
+        values = [
+            float(rule.averages(channel, rho_0, there, sigma).test_error[0])
+            for rule in (GaussHermite(32), GaussHermite(26))
+        ]
+        return values[0], abs(values[1] - values[0])
+    found = Sobol(8192, 16).averages(channel, rho_0, there, sigma).test_error
+    return float(found.mean()), 2.2 * float(found.std(ddof=1)) / sqrt(len(found))
+
+
+def _ratio(channel: Channel) -> float:
+    return channel.beta_ratio if isinstance(channel, Softmax) else 1.0

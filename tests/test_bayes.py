@@ -1,0 +1,197 @@
+"""Bayes-optimal errors: published numbers, identities, and that nothing does better."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+import pytest
+
+import presage as ps
+from presage.model.hardmax import normal_pair_cdf
+from presage.model.scores import score
+from presage.theory.bayes import least_test_error
+from presage.theory.bayes_channel import evidence
+
+MP = ps.MarchenkoPastur(0.5)
+
+
+def network(k, noise, alpha) -> ps.Problem:
+    return ps.quadratic_network(ps.MarchenkoPastur(k), alpha=alpha, weight_decay=0.01, noise=noise)
+
+
+@pytest.mark.parametrize(
+    ("k", "noise", "alpha", "value"),
+    [(0.5, 0.0, 0.2, 0.39220), (0.5, 0.5, 0.5, 0.24884), (0.5, 0.5, 1.0, 0.11139), (0.2, 0.0, 0.1, 0.56148)],
+)
+def test_check_values(k, noise, alpha, value):
+    found = ps.bayes_optimal(network(k, noise, alpha))
+    assert found.mmse == pytest.approx(value, abs=5e-6)
+    assert found.residual < 1e-12
+    assert found.test_error == pytest.approx(2 * found.mmse + noise, rel=1e-12)
+    assert found.q == pytest.approx(1 + k - found.mmse)
+
+
+@pytest.mark.parametrize(("alpha", "value"), [(0.5, 0.213), (1.0, 0.079)])
+def test_hardmax_check_values(alpha, value):
+    assert ps.bayes_optimal(ps.hardmax_attention(MP, alpha=alpha)).mmse == pytest.approx(value, abs=5e-4)
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1.0])
+def test_the_published_score_of_hardmax_is_wrong(alpha):
+    """With the bivariate density in place of its derivative the square of the score is off by far."""
+    solution = ps.bayes_optimal(ps.hardmax_attention(MP, alpha=alpha))
+    q, V = solution.q, solution.mmse
+    rng = np.random.default_rng(0)
+    omega = np.sqrt(q) * rng.standard_normal((200_000, 3))
+    z_0 = omega + np.sqrt(V) * rng.standard_normal(omega.shape)
+    channel = ps.Hardmax()
+    s = channel.signs(z_0)
+    k = s * (np.sqrt(2) * omega[:, [0, 2]] - omega[:, [1]]) / np.sqrt(3 * V)
+    r = s[:, 0] * s[:, 1] / 3
+    quadratic = (k[:, 0] ** 2 - 2 * r * k[:, 0] * k[:, 1] + k[:, 1] ** 2) / (1 - r * r)
+    density = np.exp(-quadratic / 2) / (2 * np.pi * np.sqrt(1 - r * r)) / normal_pair_cdf(k[:, 0], k[:, 1], r)
+    printed = np.mean((3 + 3 + 6 * r) * density**2) / (3 * V)
+    right = evidence(channel, q, V).square
+    assert abs(printed / right - 1) > 0.2
+    assert 1 / (2 * alpha * right) == pytest.approx(solution.delta**2, rel=1e-9)
+
+
+CHANNELS = [ps.Linear(1), ps.Linear(2), ps.Softmax(2), ps.Softmax(3, 2.0, 0.5), ps.Hardmax()]
+
+
+@pytest.mark.parametrize("channel", CHANNELS, ids=str)
+@pytest.mark.parametrize(("q", "V"), [(1.0, 0.5), (0.3, 1.2), (1.4, 0.02)])
+def test_evidence_is_the_average_of_the_score(channel, q, V):
+    """``E |g|^2`` by sampling; and ``E g.(z_0 - omega) = V E |g|^2``, since ``omega + V g`` is a posterior mean."""
+    rng = np.random.default_rng(3)
+    omega = np.sqrt(q) * rng.standard_normal((100_000, channel.n_in))
+    z_0 = omega + np.sqrt(V) * rng.standard_normal(omega.shape)
+    g = score(channel, z_0, channel.target_output(z_0), omega, V)
+    square, product = np.sum(g * g, axis=1), np.sum(g * (z_0 - omega), axis=1) / V
+    expected = evidence(channel, q, V).square
+    for values in (square, product):
+        assert abs(values.mean() - expected) < 4 * values.std() / np.sqrt(len(values))
+
+
+def test_the_score_of_hardmax_is_the_slope_of_its_probability():
+    omega, V, channel = np.array([[0.3, -0.2, 0.5], [1.0, 0.4, -0.7]]), 0.3, ps.Hardmax()
+    z_0 = np.array([[1.0, 0.0, -1.0], [-1.0, 0.0, -1.0]])
+    s_1, s_2 = channel.signs(z_0).T
+
+    def log_probability(w):
+        k_1, k_2 = s_1 * (np.sqrt(2) * w[:, 0] - w[:, 1]), s_2 * (np.sqrt(2) * w[:, 2] - w[:, 1])
+        return np.log(normal_pair_cdf(k_1 / np.sqrt(3 * V), k_2 / np.sqrt(3 * V), s_1 * s_2 / 3))
+
+    found, step = score(channel, z_0, z_0, omega, V), 1e-5
+    for a in range(3):
+        nudge = step * np.eye(3)[a]
+        slope = (log_probability(omega + nudge) - log_probability(omega - nudge)) / (2 * step)
+        np.testing.assert_allclose(found[:, a], slope, rtol=1e-8)
+
+
+def test_the_pair_probability_is_that_of_scipy():
+    from scipy.stats import multivariate_normal
+
+    for r in (1 / 3, -1 / 3):
+        law = multivariate_normal([0, 0], [[1, r], [r, 1]])
+        for k in ([0.3, -0.5], [-1.0, 2.0], [3.0, 3.0], [-2.5, -1.0]):
+            found = normal_pair_cdf(np.array([k[0]]), np.array([k[1]]), np.array([r]))[0]
+            assert found == pytest.approx(law.cdf(k), rel=1e-6)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.5])
+@pytest.mark.parametrize("beta", [0.3, 1.0, 5.0])
+def test_softmax_is_linear_with_one_component_less(noise, beta):
+    softmax = ps.bayes_optimal(ps.attention(MP, alpha=0.06, weight_decay=0.1, noise=noise, n_tokens=3, beta=beta))
+    linear = ps.bayes_optimal(network(0.5, noise, 5 * 0.06))
+    assert softmax.mmse == pytest.approx(linear.mmse, rel=1e-10)
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        network(0.5, 0.5, 0.4),
+        ps.attention(MP, alpha=0.3, weight_decay=0.1, noise=0.5),
+        ps.hardmax_attention(MP, alpha=0.7),
+        ps.hardmax_attention(MP, alpha=0.7, noise=0.5),
+    ],
+    ids=str,
+)
+def test_mutual_information_is_stationary(problem):
+    """In q_hat at the optimum; and its derivative in alpha is the information of one more sample."""
+    solution = ps.bayes_optimal(problem)
+
+    def potential(q_hat, q):
+        known = evidence(problem.channel, problem.Q_0, problem.noise / 2).entropy
+        doubt = evidence(problem.channel, q, problem.rho_0 - q).entropy
+        return (
+            ps.Denoiser(problem.target).information(q_hat**-0.5)
+            - q_hat * (problem.Q_0 - q) / 4
+            + problem.alpha * (doubt - known)
+        )
+
+    q_hat, q = solution.q_hat, solution.q
+    assert potential(q_hat, q) == pytest.approx(solution.mutual_information, rel=1e-9)
+    for step in ((0.02, 0.0), (0.0, 0.02)):
+        up, down = (potential(q_hat * (1 + s * step[0]), q + s * step[1] * (problem.Q_0 - q)) for s in (1, -1))
+        assert abs(up - down) < 2e-5
+    step = 1e-3 * problem.alpha
+    more, less = (ps.bayes_optimal(problem.replace(alpha=problem.alpha + s * step)) for s in (1, -1))
+    slope = (more.mutual_information - less.mutual_information) / (2 * step)
+    known = evidence(problem.channel, problem.Q_0, problem.noise / 2).entropy
+    assert slope == pytest.approx(evidence(problem.channel, q, problem.rho_0 - q).entropy - known, rel=1e-4)
+
+
+def test_clean_continuous_labels_hold_infinite_information():
+    assert ps.bayes_optimal(network(0.5, 0.0, 0.2)).mutual_information == inf
+
+
+@pytest.mark.parametrize("channel", [ps.Linear(2), ps.Softmax(2, 1.5), ps.Softmax(3), ps.Hardmax()], ids=str)
+def test_least_test_error_of_a_sampled_posterior(channel):
+    """The variance of a label given the data, by drawing many labels from one posterior."""
+    rng = np.random.default_rng(5)
+    rho_0, V = 1.75, 0.4
+    omega = np.sqrt(rho_0 - V) * rng.standard_normal((4000, 1, channel.n_in))
+    labels = channel.target_output(omega + np.sqrt(V) * rng.standard_normal((4000, 60, channel.n_in)))
+    variance = np.sum(np.var(labels, axis=1, ddof=1), axis=(-2, -1))
+    found, bar = least_test_error(channel, rho_0, V)
+    assert abs(variance.mean() - found) < 4 * variance.std() / np.sqrt(4000) + bar
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.16, 0.5, 2.0])
+@pytest.mark.parametrize("noise", [0.0, 0.5])
+def test_nothing_does_better(alpha, noise):
+    """Weight decay, its vanishing limit, the best weight decay of a few, and a ridge."""
+    problems = [
+        ps.attention(MP, alpha=alpha, weight_decay=0.01, noise=noise),
+        ps.attention(MP, alpha=alpha, weight_decay=0.1, noise=noise, kappa=0.9),
+        ps.unfactorized_attention(MP, alpha=alpha, ridge=0.05, noise=noise),
+        ps.linear_attention(MP, alpha=alpha, weight_decay=0.05, noise=noise),
+    ]
+    for problem in problems:
+        best, learned = ps.bayes_optimal(problem), ps.solve(problem)
+        assert best.mmse <= learned.estimation_error
+        assert best.test_error <= learned.test_error + learned.error_bars["test_error"]
+
+
+def test_limits_in_alpha():
+    assert ps.bayes_optimal(network(0.5, 0.5, 1e-6)).mmse == pytest.approx(1.0, abs=1e-3)  # the variance of the law
+    alpha = 1e4  # the error of a linear regression with d^2/2 unknowns and Bayes' count of them
+    assert ps.bayes_optimal(network(0.5, 0.5, alpha)).mmse == pytest.approx(0.25 / alpha * 0.375, rel=1e-3)
+
+
+def test_known_targets_and_a_sentence():
+    known = ps.bayes_optimal(ps.quadratic_network(ps.PointMasses([1.0]), alpha=0.1, weight_decay=1.0, noise=0.3))
+    assert known.mmse == 0.0
+    words = str(ps.bayes_optimal(network(0.5, 0.5, 0.5)))
+    assert "mmse              0.248838 +- " in words
+    with pytest.raises(ValueError, match="`problem` must be a Problem"):
+        ps.bayes_optimal(MP)  # type: ignore[arg-type]
+
+
+def test_a_hard_maximum_cannot_be_trained():
+    with pytest.raises(ValueError, match=r"hard maximum|Linear|Softmax"):
+        ps.solve(ps.hardmax_attention(MP, alpha=1.0, weight_decay=0.1))
+    with pytest.raises(ValueError, match="`n_tokens` must be"):
+        ps.Hardmax(3)
