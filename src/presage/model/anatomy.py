@@ -56,7 +56,7 @@ def dissect(channel: Channel) -> Anatomy:
             "have an output that changes smoothly with z",
             "training follows the slope of the loss, and this one is flat wherever it was looked at",
             channel,
-            "Replace a step by a smooth output, for example np.tanh(sharpness * z).",
+            "Replace a step by a smooth output, for example np.tanh(sharpness * z), and a hard maximum by a Softmax.",
         )
     stepping = not np.abs(pull).max() > FLAT * np.abs(slope).max()
     basis = _row_space(np.concatenate([slope, pull / max(float(np.abs(pull).max()), 1e-300) * np.abs(slope).max()]))
