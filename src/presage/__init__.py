@@ -12,12 +12,14 @@ from presage.experiment.simulate import TrainInterrupted, simulate
 from presage.experiment.tokens import Embeddings, Gaussian, Rademacher, Tokens
 from presage.model.bilinear import BilinearProblem, bilinear_regression, untied_linear_attention
 from presage.model.channels import Channel, Linear, Softmax
+from presage.model.check_channel import ChannelReport, check_channel
 from presage.model.check_penalty import PenaltyReport, check_penalty
 from presage.model.discrete_laws import Empirical, PointMasses, PowerLaw
 from presage.model.hardmax import Hardmax
 from presage.model.laws import MarchenkoPastur, Semicircle, SpectralLaw
+from presage.model.own_channels import Huber, PairComparison
 from presage.model.own_penalties import ElasticSpectral
-from presage.model.own_problems import elastic_attention
+from presage.model.own_problems import elastic_attention, pair_comparison, robust_network
 from presage.model.penalties import Frobenius, NuclearPSD, Penalty
 from presage.model.problem import (
     Problem,
@@ -60,6 +62,7 @@ __all__ = [
     "BilinearThresholds",
     "Bulk",
     "Channel",
+    "ChannelReport",
     "Comparison",
     "Conjugates",
     "Denoiser",
@@ -73,11 +76,13 @@ __all__ = [
     "Gaussian",
     "GaussianProduct",
     "Hardmax",
+    "Huber",
     "Linear",
     "MarchenkoPastur",
     "NuclearPSD",
     "Optimum",
     "Overlaps",
+    "PairComparison",
     "Penalty",
     "PenaltyReport",
     "PointMasses",
@@ -106,6 +111,7 @@ __all__ = [
     "bayes_optimal",
     "bilinear_regression",
     "bilinear_thresholds",
+    "check_channel",
     "check_penalty",
     "compare",
     "elastic_attention",
@@ -116,9 +122,11 @@ __all__ = [
     "low_rank_error",
     "low_rank_rank",
     "optimal_regularization",
+    "pair_comparison",
     "quadratic_network",
     "rectangular_functionals",
     "ridgeless",
+    "robust_network",
     "simulate",
     "simulate_bilinear",
     "singular_value_denoiser",

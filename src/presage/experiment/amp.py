@@ -23,6 +23,7 @@ from presage.experiment.gradient import LBFGS
 from presage.experiment.objective import Evaluation, Objective
 from presage.model.channels import Channel, Linear, Softmax
 from presage.model.laws import Floats
+from presage.model.numeric_prox import numeric_prox
 from presage.model.pair_prox import pairs_prox
 from presage.model.penalties import Frobenius, NuclearPSD, Penalty
 from presage.model.prox_report import REPORTED, TRACE_Z
@@ -45,20 +46,25 @@ class State(NamedTuple):
 
 
 @singledispatch
-def messages(channel: Channel, z_0: Floats, omega: Floats, V: float, f: Floats) -> float:
-    """Write ``f = (p - omega)/V``, p the proximal point of each sample's loss; return ``sum tr df/domega``."""
-    raise TypeError(f"no message passing is known for the channel {channel!r}; use LBFGS()")
+def messages(channel: Channel, labels: Floats, z_0: Floats, omega: Floats, V: float, f: Floats) -> float:
+    """Write ``f = (p - omega)/V``, p the proximal point of each sample's loss; return ``sum tr df/domega``.
+
+    On entry `f` holds the last messages, from which an iteration may start.
+    """
+    guess = omega + V * f
+    f[:], report = numeric_prox(channel, labels, omega, V, z_0=z_0 if channel.labels is None else None, guess=guess)
+    return float(report[:, TRACE_Z].sum())
 
 
 @messages.register
-def _(channel: Linear, z_0: Floats, omega: Floats, V: float, f: Floats) -> float:
+def _(channel: Linear, labels: Floats, z_0: Floats, omega: Floats, V: float, f: Floats) -> float:
     rate = 4.0 / (1.0 + 4.0 * V)
     np.multiply(z_0 - omega, rate, out=f)
     return -rate * f.size
 
 
 @messages.register
-def _(channel: Softmax, z_0: Floats, omega: Floats, V: float, f: Floats) -> float:
+def _(channel: Softmax, labels: Floats, z_0: Floats, omega: Floats, V: float, f: Floats) -> float:
     report = np.empty((len(f), REPORTED))
     anchor = channel.beta_ratio * z_0
     if channel.n_tokens == 2:
@@ -95,13 +101,14 @@ def iterate(objective: Objective, state: State, damping: float, iteration: int =
     Equation: [BETKZ25] (41).
     """
     samples, channel, d = objective.samples, objective.channel, objective.d
-    f = np.empty_like(state.f)
+    f = state.f.copy()
 
     def slope(block: slice, R: Floats, G: Floats) -> tuple[float, float]:
         loss = kernels.loss_and_slope(channel, samples.labels[block], R, samples.gram[block], G)
         z = np.empty((len(R), channel.n_in))
         kernels.to_components(R, z)
-        trace = messages(channel, samples.z_0[block], z - state.V * state.f[block], state.V, f[block])
+        omega = z - state.V * state.f[block]
+        trace = messages(channel, samples.labels[block], samples.z_0[block], omega, state.V, f[block])
         f[block] += damping * (state.f[block] - f[block])
         kernels.from_slopes(f[block], G)
         return loss, trace

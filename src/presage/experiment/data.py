@@ -39,7 +39,7 @@ class Samples:
 
     tokens: Reals  # X, with the T rows of a sample one after the other: (n T) x d
     z_0: Floats  # components of the target's pre-activation, label noise included: n x n_in
-    labels: Floats  # n x T x T
+    labels: Floats  # n x T x T, or one of whatever shape a channel of the user's own gives them
     gram: Floats  # x x'/d of each sample in a sequence task, n x T x T; empty in a label task
 
     @property
@@ -48,7 +48,7 @@ class Samples:
 
     @property
     def n_tokens(self) -> int:
-        return int(self.labels.shape[1])
+        return len(self.tokens) // len(self.labels)
 
     @property
     def d(self) -> int:
@@ -92,7 +92,7 @@ def sample(
 
     in_lanes(n, d, T, threads, label)
     z_0 += sqrt(0.5 * noise) * rng.standard_normal(z_0.shape)
-    return Samples(X, z_0, channel.target_output(z_0), gram)
+    return Samples(X, z_0, channel.draw_labels(z_0, rng), gram)
 
 
 def _token_space(rows: int, d: int, dtype: Any, storage: Storage) -> Reals:

@@ -11,6 +11,7 @@ from functools import singledispatch
 import numpy as np
 from numba import njit
 
+from presage.model import differences
 from presage.model.channels import Channel, Linear, Softmax
 from presage.model.laws import Floats
 from presage.model.prox_report import FUSED
@@ -126,9 +127,16 @@ def loss_and_slope(channel: Channel, labels: Floats, R: Floats, gram: Floats, G:
     """Loss of a block of samples, and its symmetric slope ``dl/dR`` written to `G`.
 
     ``l = sum_ab (y - yhat)_ab^2``, or ``Tr (y - yhat) K (y - yhat)'`` with the Gram matrix ``K = x x'/d`` of the
-    tokens of each sample (`gram`; an empty one means no weighting).
+    tokens of each sample (`gram`; an empty one means no weighting). A channel of the user's own has its own ``l``.
     """
-    raise TypeError(f"no training loss is known for the channel {channel!r}; use Linear or Softmax")
+    if gram.shape[0]:
+        raise TypeError(f"the loss of a sequence task is not known for the channel {channel!r}; use Linear or Softmax")
+    z = np.empty((len(R), channel.n_in))
+    to_components(R, z)
+    basis = channel.active_basis
+    loss, slope = differences.loss_and_slope(channel, labels, z @ basis, basis)
+    from_slopes(slope @ basis.T, G)
+    return float(loss.sum())
 
 
 @loss_and_slope.register

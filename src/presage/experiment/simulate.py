@@ -190,13 +190,16 @@ def _setting(
             raise _check.complaint(
                 name, f"be {words}", "there is no other", value, f'Use for example {name}="{allowed[0]}".'
             )
-    _check.instance(
-        "channel",
-        problem.channel,
-        (Linear, Softmax),
-        reason="training is known for these only",
-        remedy="Use one of the named problems, for example attention(...).",
-    )
+    if not isinstance(problem.channel, Linear | Softmax):
+        problem.channel.anatomy  # noqa: B018 - complains here, in words, about a channel that cannot be trained
+        if task == "sequence":
+            raise _check.complaint(
+                "task",
+                'be "label" for a channel of your own',
+                "output tokens are weighted sums of the tokens, and this channel has no weights to sum them with",
+                task,
+                'Use task="label", or Softmax or Linear as the channel.',
+            )
     setting = Setting(problem, d, trainer, task, tokens, centring, n_test, dtype, storage)
     if setting.n < 1:
         least = 0.5 / d**2

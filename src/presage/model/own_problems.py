@@ -1,4 +1,4 @@
-"""Named problems with the penalties of `own_penalties`."""
+"""Named problems of the channels and penalties that are written on the public interface alone."""
 
 from __future__ import annotations
 
@@ -6,8 +6,42 @@ from math import inf
 
 from presage.model.channels import Softmax
 from presage.model.laws import SpectralLaw
+from presage.model.own_channels import Huber, PairComparison
 from presage.model.own_penalties import ElasticSpectral
+from presage.model.penalties import NuclearPSD
 from presage.model.problem import Problem
+
+
+def pair_comparison(
+    target: SpectralLaw,
+    *,
+    alpha: float,
+    weight_decay: float,
+    noise: float = 0.0,
+    beta: float = 1.0,
+    beta_0: float | None = None,
+    kappa: float = 1.0,
+) -> Problem:
+    """Learn a quadratic score ``x' S x`` from which of two tokens is preferred, with weight decay on its factor W.
+
+    `noise` is a variance inside the target's scores; the label is random beyond that, the more so the smaller
+    ``beta_0``.
+    """
+    return Problem(target, PairComparison(beta, beta_0), NuclearPSD(weight_decay), alpha, noise, kappa)
+
+
+def robust_network(
+    target: SpectralLaw,
+    *,
+    alpha: float,
+    weight_decay: float,
+    noise: float = 0.0,
+    threshold: float = 1.0,
+    n_tokens: int = 1,
+    kappa: float = 1.0,
+) -> Problem:
+    """Quadratic network (linear attention for more tokens) trained with the Huber loss instead of the square."""
+    return Problem(target, Huber(n_tokens, threshold), NuclearPSD(weight_decay), alpha, noise, kappa)
 
 
 def elastic_attention(

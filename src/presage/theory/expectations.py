@@ -8,6 +8,7 @@ two for two tokens, ``L_in - 1`` in general.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import sqrt
@@ -22,6 +23,7 @@ from presage.model.laws import Floats
 from presage.model.pair_prox import pair_prox, scan_space
 from presage.model.prox_report import LOSS_AT_P, LOSS_AT_Z, OTHER_MINIMUM, REPORTED, SQUARE_Z, TRACE_ANCHOR, TRACE_Z
 from presage.model.tokens_prox import tokens_prox
+from presage.theory.numeric_averages import MOST_PRODUCT, Sums, product_nodes, sums
 from presage.theory.order_parameters import Overlaps
 
 
@@ -58,7 +60,8 @@ class _Gaussian(NamedTuple):
     sigma: float
 
 
-def _gaussian(rho_0: float, overlaps: Overlaps, sigma: float | None) -> _Gaussian:
+def gaussian_of(rho_0: float, overlaps: Overlaps, sigma: float | None) -> _Gaussian:
+    """Coefficients at given overlaps; `sigma` where it is known better than from them."""
     root = sqrt(rho_0)
     mean = overlaps.m / root
     return _Gaussian(root, mean, sqrt(max(overlaps.q - mean * mean, 0.0)) if sigma is None else sigma)
@@ -74,6 +77,14 @@ def _stein(gaussian: _Gaussian, f_a: Floats, f_b: Floats) -> tuple[Floats, Float
         return np.zeros_like(f_a), np.zeros_like(f_a)
     slope_z = f_b / gaussian.sigma
     return slope_z, (f_a - gaussian.mean * slope_z) / gaussian.root_rho
+
+
+def own_averages(gaussian: _Gaussian, found: Sequence[Sums]) -> Averages:
+    """Averages of a channel of the user's own, one estimate for each of the sums."""
+    column = dict(zip(Sums._fields, np.array(found).T, strict=True))
+    stein_z, stein_z_0 = _stein(gaussian, column.pop("f_a"), column.pop("f_b"))
+    jumps = float(column.pop("jumps").mean())
+    return Averages(**column, stein_z=stein_z, stein_z_0=stein_z_0, jumps=jumps)
 
 
 @final
@@ -93,7 +104,7 @@ class Exact(Rule):
             reason="only the averages of a linear channel are in closed form",
             remedy="Use GaussHermite() or Sobol().",
         )
-        root_rho, mean, own = _gaussian(rho_0, overlaps, sigma)
+        root_rho, mean, own = gaussian_of(rho_0, overlaps, sigma)
         distance = (root_rho - mean) ** 2 + own**2  # E (z_0 - z)^2 of a component
         L, shrunk = channel.n_in, 1.0 / (1.0 + 4.0 * overlaps.Sigma)
         slope = np.array([4.0 * L * shrunk])
@@ -114,7 +125,7 @@ class Exact(Rule):
 @final
 @dataclass(frozen=True)
 class GaussHermite(Rule):
-    """Product rule for two tokens, with its symmetries; nodes of negligible weight are left out.
+    """Product rule for two active directions (two tokens, with their symmetries); light nodes are left out.
 
     Each of the two active directions has a plane ``(a, b)`` in which the nodes may be turned by `angle`: turned
     rules are equally exact for polynomials, so that their spread shows the error.
@@ -132,17 +143,20 @@ class GaussHermite(Rule):
             raise _check.complaint("nodes", "be even", "half of each plane is used, by symmetry", nodes, remedy)
 
     def averages(self, channel: Channel, rho_0: float, overlaps: Overlaps, sigma: float | None = None) -> Averages:
-        assert isinstance(channel, Softmax)
-        if channel.n_tokens != 2:
+        if channel.n_active > MOST_PRODUCT:
             raise _check.complaint(
                 "rule",
                 "fit the number of tokens",
-                "product rules are for two tokens, whose average has four dimensions",
+                "product rules are for two active directions (two tokens of a softmax), which make four dimensions",
                 self,
                 "Use Sobol() for more tokens, or leave the rule out.",
             )
+        gaussian = gaussian_of(rho_0, overlaps, sigma)
+        if not isinstance(channel, Softmax):
+            folds = channel.anatomy.folds
+            nodes = product_nodes(channel.n_active, self.nodes, self.angle, self.dropped, folds)
+            return own_averages(gaussian, [sums(channel, *gaussian, overlaps.Sigma, *nodes)])
         plane, lightest = _plane(self.nodes, self.angle, self.dropped)
-        gaussian = _gaussian(rho_0, overlaps, sigma)
         ratio = channel.beta_ratio
         total: Floats = _pair_sums(plane, lightest, *gaussian, overlaps.Sigma, channel.beta, ratio)
         total = total[:-1] / total[-1]
@@ -215,12 +229,14 @@ class Sobol(Rule):
         _check.integer("seed", self.seed, at_least=0, reason="it seeds the scrambles", remedy=remedy)
 
     def averages(self, channel: Channel, rho_0: float, overlaps: Overlaps, sigma: float | None = None) -> Averages:
-        assert isinstance(channel, Softmax)
-        gaussian = _gaussian(rho_0, overlaps, sigma)
-        columns = [
-            _sobol_sums(channel, gaussian, overlaps.Sigma, _points(2 * channel.n_active, self.nodes, seed))
-            for seed in np.random.SeedSequence(self.seed).generate_state(self.replicates)
-        ]
+        gaussian = gaussian_of(rho_0, overlaps, sigma)
+        seeds = np.random.SeedSequence(self.seed).generate_state(self.replicates)
+        scattered = [_points(2 * channel.n_active, self.nodes, seed) for seed in seeds]
+        if not isinstance(channel, Softmax):
+            k, weight = channel.n_active, np.full(self.nodes, 1.0 / self.nodes)
+            own = (sums(channel, *gaussian, overlaps.Sigma, x[:, :k], x[:, k:], weight) for x in scattered)
+            return own_averages(gaussian, list(own))
+        columns = [_sobol_sums(channel, gaussian, overlaps.Sigma, points) for points in scattered]
         report, square, f_a, f_b = (np.array(column) for column in zip(*columns, strict=True))
         stein_z, stein_z_0 = _stein(gaussian, f_a, f_b)
         return Averages(

@@ -7,19 +7,20 @@ the same Jacobian turns the spread between independent rules into error bars.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log, sqrt
 
 import numpy as np
 from scipy.special import stdtrit
 
-from presage.model.channels import Channel
+from presage.model.channels import Channel, Softmax
 from presage.model.laws import Floats
 from presage.model.problem import Problem
 from presage.theory.expectations import Exact, GaussHermite, Rule, Sobol
 from presage.theory.newton import OBSERVABLES, Evaluator, Linearization, NoConvergenceError, State, linearize, loss
 from presage.theory.order_parameters import Conjugates
 from presage.theory.search import coarse_rule, search, zero_state
+from presage.theory.trapezoid import Trapezoid
 
 SETTLED = 1e-4  # residual of a fine rule that is still an answer; what is left of it goes into the error bars
 ROUNDING = 2e-8  # relative: nodes of negligible weight that product rules leave out, and rounding
@@ -73,8 +74,16 @@ def rules(channel: Channel, jumps: float, most_nodes: int, seed: int) -> Iterato
     if isinstance(coarse, Exact):
         yield coarse
         return
+    if isinstance(coarse, Trapezoid):
+        across = 40
+        while across**2 <= most_nodes:
+            yield Trapezoid(across)
+            across *= 2
+        return
     product = isinstance(coarse, GaussHermite)
-    if product:
+    if product and not isinstance(channel, Softmax):
+        yield from (GaussHermite(count, dropped=1e-7) for count in (12, 18, 24))
+    elif product:
         yield GaussHermite(24)
         if jumps < 1e-3:
             yield GaussHermite(40)
@@ -88,7 +97,10 @@ def rules(channel: Channel, jumps: float, most_nodes: int, seed: int) -> Iterato
 def companions(rule: Rule) -> list[Rule]:
     """Rules whose distance from a deterministic one shows its error: coarser, and turned."""
     if isinstance(rule, GaussHermite):
-        return [GaussHermite(rule.nodes - 6), GaussHermite(rule.nodes - 2, -0.6)]
+        fewer = min(6, 2 * (rule.nodes // 8))
+        return [replace(rule, nodes=rule.nodes - fewer), replace(rule, nodes=rule.nodes - 2, angle=-0.6)]
+    if isinstance(rule, Trapezoid):
+        return [Trapezoid(rule.nodes * 3 // 4), Trapezoid(rule.nodes * 7 // 8, 0.4)]
     return []
 
 

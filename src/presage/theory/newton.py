@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from presage.model.channels import Channel, Softmax
+from presage.model.channels import Channel, Linear, Softmax
 from presage.model.laws import Floats
+from presage.model.numeric_prox import may_have_two_minima
 from presage.model.problem import Problem
 from presage.model.tokens_prox import CONVEX
 from presage.theory.expectations import Averages, Rule
@@ -102,7 +103,12 @@ class NoConvergenceError(ArithmeticError):
 @singledispatch
 def may_jump(channel: Channel, averages: Averages, Sigma: float) -> bool:
     """Whether the proximal problem of a sample can have two minima, so that p jumps and its derivative has poles."""
-    return averages.jumps > 0.0
+    return averages.jumps > 0.0 or may_have_two_minima(channel, Sigma)
+
+
+@may_jump.register
+def _(channel: Linear, averages: Averages, Sigma: float) -> bool:
+    return False
 
 
 @may_jump.register

@@ -10,18 +10,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from presage.model.anatomy import best_ratio
 from presage.model.channels import Channel, Linear, Softmax
+from presage.model.differences import loss_terms
 from presage.model.laws import Floats
 from presage.model.penalties import Frobenius, NuclearPSD, Penalty
 from presage.model.problem import Problem
 from presage.theory import quadratic, ridge
 from presage.theory.expectations import Exact, GaussHermite, Rule, Sobol
 from presage.theory.newton import NUDGE, Evaluator, Linearization, NoConvergenceError, State, loss, newton
+from presage.theory.numeric_averages import MOST_PRODUCT
 from presage.theory.order_parameters import Overlaps
 from presage.theory.state_evolution import sample_side
+from presage.theory.trapezoid import Trapezoid
 
 STEPS = 150  # of message passing, when Newton needs a better start
 LEAST_RIDGE = 1e-4  # where the search starts for a penalty that costs nothing at the size of the target
+FLATTEST = 1e-4  # curvature of a loss that is flat where it is least, so that the guess stays finite
 COARSE = 1e-5  # residual at which a cheap rule has done its work
 
 
@@ -35,7 +40,13 @@ class Likeness(NamedTuple):
 @singledispatch
 def likeness(channel: Channel, rho_0: float) -> Likeness:
     """Where the loss of a sample has its minimum, and how curved it is there, on average."""
-    raise TypeError(f"no linear channel is known that resembles {channel!r}")
+    z_0 = np.sqrt(rho_0) * np.random.default_rng(0).standard_normal((400, channel.n_in))
+    ratio = best_ratio(channel, z_0)
+    labels = channel.draw_labels(z_0, np.random.default_rng(1))
+    basis = channel.active_basis
+    curvature = loss_terms(channel, labels, ratio * z_0 @ basis, basis).curvature
+    mean = float(np.trace(curvature, axis1=-2, axis2=-1).mean()) / channel.n_active / 4.0
+    return Likeness(ratio, max(mean, FLATTEST))
 
 
 @likeness.register
@@ -82,7 +93,9 @@ def like_ridge(problem: Problem) -> float:
 @singledispatch
 def coarse_rule(channel: Channel) -> Rule:
     """A rule good to a few digits, for the search."""
-    raise TypeError(f"no rule is known for averages over a sample of {channel!r}")
+    if channel.n_active > MOST_PRODUCT:
+        return Sobol(1024, 1)
+    return Trapezoid(32) if channel.n_active == 1 else GaussHermite(8, dropped=1e-7)
 
 
 @coarse_rule.register
@@ -98,14 +111,18 @@ def _(channel: Softmax) -> Rule:
 def zero_state(evaluator: Evaluator) -> State | None:
     """The solution ``S = 0`` if the penalty is strong enough to hold it, else None."""
     rule = coarse_rule(evaluator.channel)
-    state = evaluator(_at_zero(evaluator, rule), rule)
+    y = _at_zero(evaluator, rule)
+    if not np.isfinite(y).all():  # nothing of the target shows to first order, as with an even output
+        return None
+    state = evaluator(y, rule)
     return state if state.side.overlaps.q == 0.0 else None
 
 
 def _at_zero(evaluator: Evaluator, rule: Rule) -> Floats:
     """Logarithms of the conjugates that the channel gives at ``S = 0``."""
     averages = rule.averages(evaluator.channel, evaluator.rho_0, Overlaps(0.0, 0.0, 0.0))
-    y: Floats = np.log(sample_side(evaluator.problem.alpha, averages, stein=False).mean(axis=0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        y: Floats = np.log(sample_side(evaluator.problem.alpha, averages, stein=False).mean(axis=0))
     return y
 
 
@@ -185,7 +202,7 @@ def search_rules(channel: Channel) -> list[tuple[Rule, float]]:
     rule = coarse_rule(channel)
     if isinstance(rule, Exact):
         return [(rule, COARSE)]
-    if isinstance(rule, GaussHermite):
+    if isinstance(rule, GaussHermite | Trapezoid):
         return [(rule, COARSE), (Sobol(8192, 1), 30 * COARSE)]
     return [(rule, 30 * COARSE)]
 
@@ -193,6 +210,8 @@ def search_rules(channel: Channel) -> list[tuple[Rule, float]]:
 def _iterate(evaluator: Evaluator, rule: Rule, steps: int) -> Floats:
     """Run state evolution from ``S = 0``, as message passing would: it ends near a stable root, if slowly."""
     y = _at_zero(evaluator, rule)
+    if not np.isfinite(y).all():
+        raise NoConvergenceError(None)
     for _ in range(steps):
         y = _pass(evaluator, y, rule, 0.8)
     return y

@@ -20,6 +20,7 @@ from presage.theory.newton import OBSERVABLES, NoConvergenceError, State
 from presage.theory.order_parameters import Conjugates, Overlaps
 from presage.theory.solution import Solution
 from presage.theory.state_evolution import weight_side
+from presage.theory.trapezoid import Trapezoid
 from presage.theory.unpenalized import solve_unpenalized
 
 JUMPS_WORTH_SAYING = 1e-3
@@ -120,8 +121,9 @@ class StateEvolution(Solver):
     """For channels that need averages: Newton on the fixed point, with rules as fine as the accuracy asks for.
 
     `accuracy` is the relative standard error of test error and loss (None: 1e-4 for two tokens, 1e-3 for three,
-    3e-3 beyond); `most_nodes` bounds the points of an average (a quarter of it beyond two tokens, whose points cost
-    more), and where it is not enough the error bars say so.
+    3e-3 beyond; for a channel of one's own 1e-4, 3e-4, 1e-3 for one, two, three active directions); `most_nodes` bounds
+    the points of an average (a quarter of it where points cost more: beyond two tokens, and for a channel of one's
+    own), and where it is not enough the error bars say so.
     """
 
     accuracy: float | None = None
@@ -149,8 +151,12 @@ class StateEvolution(Solver):
 
     def solve(self, problem: Problem, *, init: Solution | None, tol: float) -> Solution:
         channel = problem.channel
-        accuracy = self.accuracy or {2: 1e-4, 3: 1e-3}.get(channel.n_tokens, 3e-3)
-        nodes = self.most_nodes if channel.n_tokens == 2 else self.most_nodes // 4
+        if isinstance(channel, Linear | Softmax):
+            accuracy = self.accuracy or {2: 1e-4, 3: 1e-3}.get(channel.n_tokens, 3e-3)
+            nodes = self.most_nodes if channel.n_tokens == 2 else self.most_nodes // 4
+        else:
+            accuracy = self.accuracy or {1: 1e-4, 2: 3e-4, 3: 1e-3}.get(channel.n_active, 3e-3)
+            nodes = self.most_nodes // 4
         options: dict[str, Any] = {"most_nodes": nodes, "seed": self.seed, "rule": self.rule}
         try:
             if problem.penalty.vanishes and not isinstance(channel, Linear):
@@ -160,11 +166,14 @@ class StateEvolution(Solver):
                 found = fixed_point.solve_fixed_point(problem, accuracy=accuracy, tol=tol, init=start, **options)
         except NoConvergenceError as failure:
             partial = None if failure.state is None else self._partial(problem, failure.state)
-            raise SolveError(
-                "State evolution found no fixed point, not even by continuation from a stronger penalty.",
-                "Pass init= a solution at a nearby alpha or weight_decay, or use a larger weight_decay.",
-                partial,
-            ) from None
+            remedy = "Pass init= a solution at a nearby alpha or weight_decay, or use a larger weight_decay."
+            if not isinstance(channel, Linear | Softmax):
+                remedy += (
+                    " Of a channel of your own, look at check_channel(channel) first; an output that is even in z "
+                    "shows nothing of the target to a learner that starts from zero."
+                )
+            what = "State evolution found no fixed point, not even by continuation from a stronger penalty."
+            raise SolveError(what, remedy, partial) from None
         notes = []
         jumps = found.state.averages.jumps
         if jumps > JUMPS_WORTH_SAYING:
@@ -214,6 +223,8 @@ class StateEvolution(Solver):
 def _describe(rule: object) -> str:
     if isinstance(rule, GaussHermite):
         return f"Gauss-Hermite with {rule.nodes} nodes a dimension"
+    if isinstance(rule, Trapezoid):
+        return f"a trapezoidal rule with {rule.nodes} nodes a dimension"
     if isinstance(rule, Sobol):
         return f"{rule.replicates} scrambles of {rule.nodes} Sobol points"
     return repr(rule)
@@ -268,13 +279,6 @@ def solve(
             reason="it is a solution nearby from which to start",
             remedy="Pass the result of solve at a neighbouring point, or leave it out.",
         )
-    _check.instance(
-        "channel",
-        problem.channel,
-        (Linear, Softmax),
-        reason="no equations are known for others yet",
-        remedy="Use Linear or Softmax.",
-    )
     if solver is None:
         solver = ExplicitMap() if _explicit(problem) else StateEvolution()
     _check.instance(
