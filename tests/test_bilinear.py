@@ -10,9 +10,8 @@ import pytest
 from scipy.optimize import brentq
 
 import presage as ps
-from presage.experiment.bilinear import bayes_message_passing, train_proximal
+from presage.experiment.bilinear import train_proximal
 from presage.experiment.measurements import TokenMeasurements, draw_labels, draw_measurements
-from presage.theory.bilinear_bayes import matrix_mmse
 from presage.theory.bilinear_map import bilinear_map
 from presage.theory.bilinear_thresholds import minimal_nuclear_norm, strong_recovery, weak_recovery
 
@@ -37,7 +36,7 @@ def misses(ensemble: ps.BilinearEnsemble, solution: ps.BilinearSolution) -> list
 
 @pytest.mark.parametrize(("alpha", "mmse"), [(0.1, 0.89646), (0.3, 0.64055), (0.5, 0.35146)])
 def test_bayes_check_values(alpha, mmse):
-    bayes = ps.bayes_bilinear(ps.bilinear_regression(HALF, alpha=alpha))
+    bayes = ps.bayes_optimal(ps.bilinear_regression(HALF, alpha=alpha))
     assert bayes.mmse == pytest.approx(mmse, abs=5.1e-6)
     assert bayes.estimation_error == bayes.test_error == bayes.mmse
     assert bayes.q_hat == pytest.approx(alpha / bayes.mmse, rel=1e-9)
@@ -50,8 +49,8 @@ def test_bayes_check_values(alpha, mmse):
 def test_strong_recovery_is_where_the_bayes_error_vanishes(law):
     threshold = strong_recovery(law)
     delta = 1e-4
-    assert matrix_mmse(law, delta) / delta**2 == pytest.approx(threshold, abs=2e-6)
-    below, above = (ps.bayes_bilinear(ps.bilinear_regression(law, alpha=f * threshold)).mmse for f in (0.95, 1.001))
+    assert ps.SingularValueDenoiser(law).mmse(delta) / delta**2 == pytest.approx(threshold, abs=2e-6)
+    below, above = (ps.bayes_optimal(ps.bilinear_regression(law, alpha=f * threshold)).mmse for f in (0.95, 1.001))
     assert below > above == 0.0
 
 
@@ -61,7 +60,7 @@ def test_strong_recovery_of_a_gaussian_product():
 
 
 def test_bayes_without_signal_in_the_noise_learns_nothing():
-    bayes = ps.bayes_bilinear(ps.bilinear_regression(HALF, alpha=1e-4, noise=1.0))
+    bayes = ps.bayes_optimal(ps.bilinear_regression(HALF, alpha=1e-4, noise=1.0))
     assert bayes.mmse == pytest.approx(1.0, abs=1e-3)
 
 
@@ -83,18 +82,18 @@ def test_weak_recovery_of_a_small_rank(b):
     assert weak_recovery(ps.GaussianProduct(r, b), noise) == pytest.approx(threshold)
     assert low_rank_mmse(b, 0.99, noise) == 1.0 > low_rank_mmse(b, 1.01, noise)
     for ratio in (0.8, 1.2, 1.5, 2.0):
-        bayes = ps.bayes_bilinear(ps.bilinear_regression(law, alpha=ratio * threshold, noise=noise))
+        bayes = ps.bayes_optimal(ps.bilinear_regression(law, alpha=ratio * threshold, noise=noise))
         assert bayes.mmse == pytest.approx(low_rank_mmse(b, ratio, noise), abs=5e-3)
 
 
 @pytest.mark.parametrize("law", [ps.GaussianProduct(0.5, 2.0), ATOMS])
 def test_information_grows_by_the_capacity_of_a_measurement(law):
     problem, step = ps.bilinear_regression(law, alpha=0.6, noise=0.3), 1e-3
-    up, down = (ps.bayes_bilinear(problem.replace(alpha=0.6 + s)).mutual_information for s in (step, -step))
-    mmse = ps.bayes_bilinear(problem).mmse
+    up, down = (ps.bayes_optimal(problem.replace(alpha=0.6 + s)).mutual_information for s in (step, -step))
+    mmse = ps.bayes_optimal(problem).mmse
     assert (up - down) / (2 * step) == pytest.approx(0.5 * np.log1p(mmse / 0.3), rel=1e-5)
-    assert ps.bayes_bilinear(problem.replace(alpha=1e-6)).mutual_information == pytest.approx(0.0, abs=2e-6)
-    assert ps.bayes_bilinear(problem.replace(noise=0.0)).mutual_information == np.inf
+    assert ps.bayes_optimal(problem.replace(alpha=1e-6)).mutual_information == pytest.approx(0.0, abs=2e-6)
+    assert ps.bayes_optimal(problem.replace(noise=0.0)).mutual_information == np.inf
 
 
 @pytest.mark.parametrize("law", [HALF, ps.GaussianProduct(0.5, 2.0)])
@@ -107,7 +106,8 @@ def test_denoiser_reaches_the_least_error(law):
     def error(values):
         return np.sum(((left * values) @ right - M_0) ** 2) / sqrt(p * N)
 
-    kept, mmse = ps.singular_value_denoiser(law)(x, delta)
+    denoiser = ps.SingularValueDenoiser(law)
+    kept, mmse = denoiser(x, delta), denoiser.mmse(delta)
     assert error(kept) == pytest.approx(mmse, rel=0.03)
     best = np.einsum("ij,ik,jk->k", M_0, left, right.T)  # the best values for these frames, which know the target
     assert error(best) < error(kept) < error(best) * 1.02
@@ -133,9 +133,9 @@ def test_interpolator_finds_the_target_at_the_threshold(law):
     threshold = minimal_nuclear_norm(law.nonzero, law.aspect)
     assert on_curve(1e-4) == pytest.approx(threshold, abs=2e-4)
     problem = ps.bilinear_regression(law, alpha=1.02 * threshold, weight_decay=0.0)
-    assert ps.solve_bilinear(problem).estimation_error == 0.0
-    assert ps.solve_bilinear(problem.replace(weight_decay=1e-5)).estimation_error < 1e-6
-    assert ps.solve_bilinear(problem.replace(alpha=0.9 * threshold)).estimation_error > 1e-3
+    assert ps.solve(problem).estimation_error == 0.0
+    assert ps.solve(problem.replace(weight_decay=1e-5)).estimation_error < 1e-6
+    assert ps.solve(problem.replace(alpha=0.9 * threshold)).estimation_error > 1e-3
 
 
 @pytest.mark.parametrize("law", [HALF, ps.GaussianProduct(0.2, 2.0), ATOMS])
@@ -144,17 +144,17 @@ def test_explicit_map_inverts_solve(law, noise):
     for alpha in (0.1, 0.5, 1.5):
         for decay in (1e-3, 0.1, 1.0):
             problem = ps.bilinear_regression(law, alpha=alpha, noise=noise, weight_decay=decay)
-            s = ps.solve_bilinear(problem)
+            s = ps.solve(problem)
             assert bilinear_map(law, noise, s.delta, s.cutoff) == pytest.approx((alpha, decay), rel=1e-8)
             assert alpha * s.delta**2 == pytest.approx(noise + s.estimation_error, rel=1e-8)
-            assert ps.bayes_bilinear(problem).mmse <= s.estimation_error + 1e-12
+            assert ps.bayes_optimal(problem).mmse <= s.estimation_error + 1e-12
 
 
 def test_loss_grows_with_weight_decay_by_the_nuclear_norm():
     """The minimum of the loss is stationary: its derivative in lambda is the penalty over lambda."""
     problem, step = ps.bilinear_regression(ATOMS, alpha=0.6, noise=0.2, weight_decay=0.2), 1e-5
-    up, down = (ps.solve_bilinear(problem.replace(weight_decay=0.2 + s)).train_loss for s in (step, -step))
-    s = ps.solve_bilinear(problem)
+    up, down = (ps.solve(problem.replace(weight_decay=0.2 + s)).train_loss for s in (step, -step))
+    s = ps.solve(problem)
     nuclear = s.spectrum.moment(1)
     assert (up - down) / (2 * step) == pytest.approx(2 * nuclear / sqrt(2.0), rel=1e-7)
     assert s.train_loss == pytest.approx(0.6 * s.train_error + 0.2 * 2 * nuclear / sqrt(2.0), rel=1e-10)
@@ -162,20 +162,20 @@ def test_loss_grows_with_weight_decay_by_the_nuclear_norm():
 
 def test_limits_of_the_weight_decay():
     problem = ps.bilinear_regression(HALF, alpha=0.5, noise=0.5, weight_decay=0.0)
-    limit, small = ps.solve_bilinear(problem), ps.solve_bilinear(problem.replace(weight_decay=1e-6))
+    limit, small = ps.solve(problem), ps.solve(problem.replace(weight_decay=1e-6))
     assert small.estimation_error == pytest.approx(limit.estimation_error, rel=1e-4)
     assert limit.train_error == limit.train_loss == 0.0
-    least_squares = ps.solve_bilinear(problem.replace(alpha=2.0))
+    least_squares = ps.solve(problem.replace(alpha=2.0))
     assert least_squares.estimation_error == pytest.approx(0.5)  # Delta/(alpha - 1)
-    nearly = ps.solve_bilinear(problem.replace(alpha=2.0, weight_decay=1e-6))
+    nearly = ps.solve(problem.replace(alpha=2.0, weight_decay=1e-6))
     assert nearly.estimation_error == pytest.approx(0.5, rel=1e-4)
     assert nearly.train_loss == pytest.approx(least_squares.train_loss, rel=1e-4)
-    nothing = ps.solve_bilinear(problem.replace(weight_decay=100.0))
+    nothing = ps.solve(problem.replace(weight_decay=100.0))
     assert (nothing.rank, nothing.estimation_error, nothing.train_error) == pytest.approx((0.0, 1.0, 1.5))
 
 
 def test_spectrum_of_the_fit():
-    s = ps.solve_bilinear(ps.bilinear_regression(ps.GaussianProduct(0.3, 2.0), alpha=0.6, noise=0.1, weight_decay=0.2))
+    s = ps.solve(ps.bilinear_regression(ps.GaussianProduct(0.3, 2.0), alpha=0.6, noise=0.1, weight_decay=0.2))
     grid = [np.linspace(left, right, 4001) for left, right in s.spectrum.support]
     assert sum(np.trapezoid(s.spectrum.density(x), x) for x in grid) == pytest.approx(s.rank, abs=2e-3)
     assert s.spectrum.zero == pytest.approx(1 - s.rank)
@@ -185,9 +185,9 @@ def test_spectrum_of_the_fit():
 
 def test_tokens_multiply_the_data():
     """T^2 scores of two sequences, or T(T-1) of one, count as so many measurements; what is learned is the same."""
-    regression = ps.solve_bilinear(ps.bilinear_regression(HALF, alpha=1.2, noise=0.2, weight_decay=0.3))
-    cross = ps.solve_bilinear(ps.untied_linear_attention(HALF, alpha=0.3, noise=0.2, weight_decay=0.3))
-    distinct = ps.solve_bilinear(
+    regression = ps.solve(ps.bilinear_regression(HALF, alpha=1.2, noise=0.2, weight_decay=0.3))
+    cross = ps.solve(ps.untied_linear_attention(HALF, alpha=0.3, noise=0.2, weight_decay=0.3))
+    distinct = ps.solve(
         ps.untied_linear_attention(HALF, alpha=0.2, noise=0.2, weight_decay=0.3, n_tokens=3, pairs="distinct")
     )
     for attention, scores in ((cross, 4), (distinct, 6)):
@@ -196,7 +196,7 @@ def test_tokens_multiply_the_data():
         assert attention.test_error == pytest.approx(scores * regression.test_error, rel=1e-10)
         assert attention.train_error == pytest.approx(scores * regression.train_error, rel=1e-10)
         assert any("heuristic" in line for line in attention.caveats)
-    thresholds = ps.bilinear_thresholds(cross.problem)
+    thresholds = ps.thresholds(cross.problem)
     assert thresholds.strong_recovery == pytest.approx(0.75 / 4)
     assert thresholds.minimal_nuclear_norm == pytest.approx(0.905417 / 4, abs=1e-6)
 
@@ -237,8 +237,8 @@ def test_measurements_are_what_they_say(pairs):
     ],
 )
 def test_both_trainers_reach_the_same_minimum(problem):
-    matrix = ps.simulate_bilinear(problem, d=20, seeds=2, n_test=100)
-    factors = ps.simulate_bilinear(problem, d=20, seeds=2, n_test=100, trainer="factors")
+    matrix = ps.simulate(problem, d=20, seeds=2, n_test=100)
+    factors = ps.simulate(problem, d=20, seeds=2, n_test=100, trainer=ps.LBFGS(tol=1e-6))
     assert factors.train_loss == pytest.approx(matrix.train_loss, rel=1e-8)
     assert factors.estimation_error == pytest.approx(matrix.estimation_error, rel=1e-2)
     assert np.array_equal(factors.rank, matrix.rank)
@@ -246,13 +246,13 @@ def test_both_trainers_reach_the_same_minimum(problem):
     assert (matrix.gap <= 1e-6).all()
     assert (factors.gap <= 1e-4).all()
     assert matrix.caveats == ()
-    again = ps.simulate_bilinear(problem, d=20, seeds=[1], n_test=100)
+    again = ps.simulate(problem, d=20, seeds=[1], n_test=100)
     assert again.test_error[0] == matrix.test_error[1]
 
 
 def test_an_early_stop_is_said():
     problem = ps.bilinear_regression(HALF, alpha=0.4, noise=0.1, weight_decay=0.01)
-    ensemble = ps.simulate_bilinear(problem, d=10, seeds=1, steps=3, n_test=10)
+    ensemble = ps.simulate(problem, d=10, seeds=1, trainer=ps.ProximalGradient(steps=3), n_test=10)
     assert "seed 0: the training stopped with a duality gap of" in ensemble.caveats[0]
 
 
@@ -274,10 +274,10 @@ def test_the_duality_gap_bounds_the_loss():
     ],
 )
 def test_trained_regression_is_on_the_curve(problem):
-    ensemble = ps.simulate_bilinear(problem, d=30, seeds=4, tol=1e-5)
-    assert misses(ensemble, ps.solve_bilinear(problem)) == []
-    assert misses(ensemble, ps.solve_bilinear(problem.replace(alpha=0.75 * problem.alpha))) != []
-    assert misses(ensemble, ps.solve_bilinear(problem.replace(weight_decay=0.5 * problem.weight_decay))) != []
+    ensemble = ps.simulate(problem, d=30, seeds=4, trainer=ps.ProximalGradient(tol=1e-5))
+    assert misses(ensemble, ps.solve(problem)) == []
+    assert misses(ensemble, ps.solve(problem.replace(alpha=0.75 * problem.alpha))) != []
+    assert misses(ensemble, ps.solve(problem.replace(weight_decay=0.5 * problem.weight_decay))) != []
 
 
 @pytest.mark.parametrize("pairs", ["cross", "distinct"])
@@ -285,10 +285,10 @@ def test_trained_attention_is_on_the_curve(pairs):
     problem = ps.untied_linear_attention(
         ps.GaussianProduct(0.3), alpha=0.25, noise=0.1, weight_decay=0.1, n_tokens=2, pairs=pairs
     )
-    ensemble = ps.simulate_bilinear(problem, d=60, seeds=4, tol=1e-5)
-    assert misses(ensemble, ps.solve_bilinear(problem)) == []
-    assert misses(ensemble, ps.solve_bilinear(problem.replace(alpha=0.75 * problem.alpha))) != []
-    spectrum = ps.solve_bilinear(problem).spectrum
+    ensemble = ps.simulate(problem, d=60, seeds=4, trainer=ps.ProximalGradient(tol=1e-5))
+    assert misses(ensemble, ps.solve(problem)) == []
+    assert misses(ensemble, ps.solve(problem.replace(alpha=0.75 * problem.alpha))) != []
+    spectrum = ps.solve(problem).spectrum
     assert np.mean(ensemble.singular_values) == pytest.approx(spectrum.moment(1), rel=0.05)
     for level in (1e-6, 0.3, 1.0, 2.0):  # what is zero is zero to rounding
         below = np.mean(ensemble.singular_values <= level, axis=1)
@@ -304,14 +304,15 @@ def test_trained_attention_tends_to_the_curve(pairs):
         ps.GaussianProduct(0.3), alpha=0.25, noise=0.1, weight_decay=0.1, n_tokens=2, pairs=pairs
     )
     ensembles = [
-        ps.simulate_bilinear(problem, d=d, seeds=seeds, tol=1e-5) for d, seeds in ((30, 24), (50, 12), (90, 6))
+        ps.simulate(problem, d=d, seeds=seeds, trainer=ps.ProximalGradient(tol=1e-5))
+        for d, seeds in ((30, 24), (50, 12), (90, 6))
     ]
     inverse = np.array([1 / e.d for e in ensembles])
     for name in OBSERVABLES:
         weights = np.array([1 / max(e.standard_error(name), 1e-4) for e in ensembles])
         (b, a), covariance = np.polyfit(inverse, [e.mean(name) for e in ensembles], 1, w=weights, cov="unscaled")
         assert abs(b) < 2 * problem.components
-        assert a == pytest.approx(getattr(ps.solve_bilinear(problem), name), abs=4 * sqrt(covariance[1, 1]))
+        assert a == pytest.approx(getattr(ps.solve(problem), name), abs=4 * sqrt(covariance[1, 1]))
 
 
 def test_scores_of_a_token_with_itself_break_the_count():
@@ -319,9 +320,9 @@ def test_scores_of_a_token_with_itself_break_the_count():
     problem = ps.untied_linear_attention(
         ps.GaussianProduct(0.3), alpha=0.25, noise=0.1, weight_decay=0.1, n_tokens=2, pairs="all"
     )
-    solution = ps.solve_bilinear(problem)
+    solution = ps.solve(problem)
     assert any("approximation" in line for line in solution.caveats)
-    ensemble = ps.simulate_bilinear(problem, d=60, seeds=4, tol=1e-5)
+    ensemble = ps.simulate(problem, d=60, seeds=4, trainer=ps.ProximalGradient(tol=1e-5))
     assert "rank" in misses(ensemble, solution)
     assert ensemble.mean("train_loss") == pytest.approx(solution.train_loss, rel=0.1)
 
@@ -335,21 +336,12 @@ def test_scores_of_a_token_with_itself_break_the_count():
     ],
 )
 def test_message_passing_is_on_the_bayes_curve(problem, d):
-    errors, predicted = [], []
-    for seed in range(3):
-        rng = np.random.default_rng(seed)
-        measurements = draw_measurements(problem, d, round(problem.alpha * problem.target.aspect * d**2), rng)
-        M_0 = problem.target.sample(*measurements.shape, rng)
-        labels = draw_labels(measurements, M_0, problem.noise, rng)
-        denoise = ps.singular_value_denoiser(problem.target)
-        *_, last = bayes_message_passing(measurements, labels, problem.noise, problem.Q_0, denoise, steps=25)
-        errors.append(np.sum((last.M - M_0) ** 2) / sqrt(measurements.entries))
-        predicted.append(last.V)
-    mmse = ps.bayes_bilinear(problem).mmse
-    tolerance = 4 * np.std(errors, ddof=1) / sqrt(3) + 1 / d
+    trainer = ps.BayesAMP(ps.SingularValueDenoiser(problem.target), noise=problem.noise, steps=25, damping=0.5)
+    errors = ps.simulate(problem, d=d, seeds=6, trainer=trainer, n_test=100).estimation_error
+    mmse = ps.bayes_optimal(problem).mmse
+    tolerance = 4 * np.std(errors, ddof=1) / sqrt(6) + 1 / d
     assert np.mean(errors) == pytest.approx(mmse, abs=tolerance)
-    assert np.mean(predicted) == pytest.approx(mmse, abs=0.05)
-    wrong = ps.bayes_bilinear(problem.replace(alpha=0.7 * problem.alpha)).mmse
+    wrong = ps.bayes_optimal(problem.replace(alpha=0.7 * problem.alpha)).mmse
     assert abs(np.mean(errors) - wrong) > tolerance
 
 
@@ -382,29 +374,27 @@ WRONG: Any = "none"
             lambda: ps.bilinear_regression(HALF, alpha=1.0).replace(kappa=1.0),
             "This problem has alpha, aspect, n_tokens, noise",
         ),
-        (lambda: ps.solve_bilinear(ps.bilinear_regression(HALF, alpha=1.0)), "`weight_decay` must be a number"),
-        (lambda: ps.solve_bilinear(WRONG), "`problem` must be a BilinearProblem"),
-        (lambda: ps.bayes_bilinear(WRONG), "`problem` must be a BilinearProblem"),
+        (lambda: ps.solve(ps.bilinear_regression(HALF, alpha=1.0)), "`weight_decay` must be a number"),
+        (lambda: ps.solve(WRONG), "`problem` must be a Problem"),
+        (lambda: ps.bayes_optimal(WRONG), "`problem` must be a Problem"),
         (
-            lambda: ps.simulate_bilinear(ps.bilinear_regression(HALF, alpha=1.0, weight_decay=0.0), d=10),
+            lambda: ps.simulate(ps.bilinear_regression(HALF, alpha=1.0, weight_decay=0.0), d=10),
             "`weight_decay` must be positive",
         ),
         (
-            lambda: ps.simulate_bilinear(ps.bilinear_regression(HALF, alpha=1e-3, weight_decay=0.1), d=10),
+            lambda: ps.simulate(ps.bilinear_regression(HALF, alpha=1e-3, weight_decay=0.1), d=10),
             "`alpha` must be larger at d = 10",
         ),
         (
-            lambda: ps.simulate_bilinear(
-                ps.bilinear_regression(HALF, alpha=1.0, weight_decay=0.1), d=10, trainer=WRONG
-            ),
-            '`trainer` must be "proximal" or "factors"',
+            lambda: ps.simulate(ps.bilinear_regression(HALF, alpha=1.0, weight_decay=0.1), d=10, trainer=WRONG),
+            "`trainer` must be a ProximalGradient or a LBFGS or a BayesAMP",
         ),
         (
-            lambda: ps.simulate_bilinear(ps.bilinear_regression(HALF, alpha=1.0, weight_decay=0.1), d=10, seeds=[1, 1]),
+            lambda: ps.simulate(ps.bilinear_regression(HALF, alpha=1.0, weight_decay=0.1), d=10, seeds=[1, 1]),
             "`seeds` must be different numbers",
         ),
         (
-            lambda: ps.simulate_bilinear(ps.bilinear_regression(HALF, alpha=1.0, weight_decay=0.1), d=2000),
+            lambda: ps.simulate(ps.bilinear_regression(HALF, alpha=1.0, weight_decay=0.1), d=2000),
             "`d` must be such that the data fit",
         ),
     ],
@@ -414,10 +404,17 @@ def test_bad_input_is_said_in_words(make, text):
         make()
 
 
+def test_compare_sets_them_side_by_side():
+    problem = ps.bilinear_regression(HALF, alpha=0.8, weight_decay=0.2, noise=0.1)
+    comparison = ps.compare(ps.solve(problem), *(ps.simulate(problem, d=d, seeds=6, n_test=500) for d in (20, 40)))
+    assert all(abs(row.z) < 4 for row in comparison.rows), str(comparison)
+    assert {row.name for row in comparison.rows} >= {"test_error", "estimation_error", "rank", "train_loss"}
+
+
 def test_results_print_their_numbers():
     problem = ps.untied_linear_attention(HALF, alpha=0.2, weight_decay=0.1, noise=0.1)
-    assert "caveat: the measurements q_a k_b'" in str(ps.solve_bilinear(problem))
-    assert "2 matrices of shorter side d = 10" in str(ps.simulate_bilinear(problem, d=10, seeds=2, n_test=10))
+    assert "caveat: the measurements q_a k_b'" in str(ps.solve(problem))
+    assert "2 matrices of shorter side d = 10" in str(ps.simulate(problem, d=10, seeds=2, n_test=10))
 
 
 def test_replace_reaches_the_target():
@@ -427,4 +424,4 @@ def test_replace_reaches_the_target():
 
 def test_least_squares_at_its_peak_is_an_error_that_says_so():
     with pytest.raises(ps.SolveError, match="At alpha = 1 the error of least squares is infinite"):
-        ps.solve_bilinear(ps.bilinear_regression(HALF, alpha=1.0, noise=0.1, weight_decay=0.0))
+        ps.solve(ps.bilinear_regression(HALF, alpha=1.0, noise=0.1, weight_decay=0.0))

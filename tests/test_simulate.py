@@ -506,7 +506,7 @@ def test_a_worker_that_is_killed_is_a_failure_with_a_reason(tmp_path):
         ({"n_test": 0}, r"`n_test` must be a whole number >= 1"),
         ({"processes": 0}, r"`processes` must be a whole number >= 1"),
         ({"processes": 1.5}, r"`processes` must be a whole number >= 1"),
-        ({"trainer": "adam"}, r"`trainer` must be a Trainer: it minimises the loss\. Got trainer='adam'"),
+        ({"trainer": "adam"}, r"`trainer` must be a Trainer: it learns from the samples\. Got trainer='adam'"),
         ({"trainer": LBFGS}, r"`trainer` must be a Trainer"),
         ({"tokens": "gaussian"}, r"`tokens` must be a Tokens: it draws the data"),
         ({"problem": TARGET}, r"`problem` must be a Problem"),

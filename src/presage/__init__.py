@@ -3,7 +3,7 @@
 from presage.compare import Comparison, compare
 from presage.experiment.amp import AMP
 from presage.experiment.bayes_amp import BayesAMP
-from presage.experiment.bilinear_ensemble import BilinearEnsemble, simulate_bilinear
+from presage.experiment.bilinear_ensemble import BilinearEnsemble
 from presage.experiment.convex import ProximalGradient
 from presage.experiment.ensemble import Ensemble
 from presage.experiment.fit import Trainer, TrainError
@@ -34,10 +34,11 @@ from presage.spectra.denoising import Denoiser
 from presage.spectra.free import FreeConvolution
 from presage.spectra.functionals import functionals
 from presage.spectra.rectangular import RectangularConvolution, rectangular_functionals
+from presage.spectra.singular_denoising import SingularValueDenoiser
 from presage.theory.bayes import BayesSolution, bayes_optimal
-from presage.theory.bilinear_bayes import BilinearBayes, bayes_bilinear, singular_value_denoiser
-from presage.theory.bilinear_solution import BilinearSolution, solve_bilinear
-from presage.theory.bilinear_thresholds import BilinearThresholds, bilinear_thresholds
+from presage.theory.bilinear_bayes import BilinearBayes
+from presage.theory.bilinear_solution import BilinearSolution
+from presage.theory.bilinear_thresholds import BilinearThresholds
 from presage.theory.errors import SolveError
 from presage.theory.low_rank import low_rank_bayes_error, low_rank_error, low_rank_rank
 from presage.theory.order_parameters import Conjugates, Overlaps
@@ -94,6 +95,7 @@ __all__ = [
     "RectangularLaw",
     "RidgelessSolution",
     "Semicircle",
+    "SingularValueDenoiser",
     "SingularValueMasses",
     "Softmax",
     "Solution",
@@ -107,10 +109,8 @@ __all__ = [
     "TrainInterrupted",
     "Trainer",
     "attention",
-    "bayes_bilinear",
     "bayes_optimal",
     "bilinear_regression",
-    "bilinear_thresholds",
     "check_channel",
     "check_penalty",
     "compare",
@@ -128,10 +128,7 @@ __all__ = [
     "ridgeless",
     "robust_network",
     "simulate",
-    "simulate_bilinear",
-    "singular_value_denoiser",
     "solve",
-    "solve_bilinear",
     "thresholds",
     "unfactorized_attention",
     "untied_linear_attention",

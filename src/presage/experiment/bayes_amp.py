@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf, nan, sqrt
 from time import perf_counter
-from typing import NamedTuple, Protocol, final, runtime_checkable
+from typing import Any, NamedTuple, Protocol, final, runtime_checkable
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from presage import _check
 from presage.experiment import kernels
 from presage.experiment.fit import Certificate, Fit, Trainer, TrainError, check_options
 from presage.experiment.objective import Objective
-from presage.model.laws import Floats, SpectralLaw
+from presage.model.laws import Floats
 from presage.model.scores import score
 
 PATIENCE = 20  # iterations without a shorter step before it stops
@@ -26,11 +26,11 @@ HOVERING = 0.1  # relative steps below this are the fluctuations of a finite mat
 
 @runtime_checkable
 class MatrixDenoiser(Protocol):
-    """Posterior mean of the eigenvalues of a matrix of known law, seen with noise of level delta."""
+    """Posterior mean of the eigenvalues (or singular values) of a matrix of known law, seen with noise."""
 
     @property
-    def law(self) -> SpectralLaw:
-        """Law of the eigenvalues of the matrix that is looked for."""
+    def law(self) -> Any:
+        """Law of the eigenvalues (or singular values) of the matrix that is looked for."""
 
     def __call__(self, x: Floats, delta: float) -> Floats:
         """Eigenvalues of the estimate, from those of the noisy matrix."""
@@ -63,6 +63,7 @@ class BayesAMP(Trainer):
     tol: float = 1e-3
     steps: int = 200
     damping: float = 0.4
+    minimises = False
 
     def __post_init__(self) -> None:
         _check.instance(

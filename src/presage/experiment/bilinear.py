@@ -1,15 +1,13 @@
-"""Learning a matrix without symmetry: nuclear-norm training in two ways, and Bayes message passing."""
+"""Learning a matrix without symmetry: the minimum of a nuclear-norm loss, in two ways."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from math import inf, sqrt
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
 
-from presage import _check
 from presage.experiment.fit import TrainError
 from presage.experiment.measurements import Measurements
 from presage.model.laws import Floats
@@ -152,58 +150,3 @@ def train_factors(
     curvature = objective.curvature(rng)
     rank = float(np.mean(objective.shrink(M - gradient / curvature, objective.weight / curvature)[1] > 0))
     return BilinearFit(M, float(found.fun), error, gap, rank, int(found.nit), gap <= tol)
-
-
-class BayesState(NamedTuple):
-    """An iterate of Bayes message passing."""
-
-    M: Floats
-    V: float  # its expected error an entry of S
-    g: Floats  # (y - omega)/(Delta + V) of each score
-
-
-def bayes_message_passing(
-    measurements: Measurements,
-    labels: Floats,
-    noise: float,
-    size: float,
-    denoise: Callable[[Floats, float], tuple[Floats, float]],
-    *,
-    steps: int = 40,
-    damping: float = 0.5,
-) -> Iterator[BayesState]:
-    """Iterate Bayes-optimal message passing from nothing; yield each state.
-
-    ``omega = A M - V g``, ``g = (y - omega)/(Delta + V)``, ``q_hat = sum g^2/(p N)``,
-    ``R = M + A'g/(q_hat sqrt(p N))``, and M, V are what ``denoise(singular values of R, q_hat^(-1/2))`` makes of it.
-
-    Args:
-        measurements: what the samples see.
-        labels: scores with their noise.
-        noise: its variance Delta.
-        size: ``Q_0`` of the target, the error before anything is seen.
-        denoise: maps singular values and a noise level to estimates and their expected error.
-        steps: number of iterations.
-        damping: part of the old messages that is kept; those of tokens drift away without it.
-    """
-    _check.real(
-        "damping",
-        damping,
-        at_least=0.0,
-        at_most=0.99,
-        reason="it is the part of the old messages that is kept",
-        remedy="Use for example damping=0.5.",
-    )
-    M, V, g = np.zeros(measurements.shape), size, np.zeros(labels.shape)
-    for iteration in range(steps):
-        omega = measurements.forward(M) - V * g
-        fresh = (labels - omega) / (noise + V)
-        g = fresh if iteration == 0 else (1.0 - damping) * fresh + damping * g
-        q_hat = float(np.sum(g**2)) / measurements.entries
-        if not 0.0 < q_hat < inf:
-            return
-        R = M + measurements.transpose(g) / (q_hat * sqrt(measurements.entries))
-        left, values, right = np.linalg.svd(R, full_matrices=False)
-        kept, V = denoise(values, 1.0 / sqrt(q_hat))
-        M = np.asarray((left * kept) @ right)
-        yield BayesState(M, V, g)

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import sqrt
-from typing import Any, Literal, final, get_args
+from math import nan, sqrt
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from presage import _check
+from presage.experiment.bayes_amp import BayesAMP
 from presage.experiment.bilinear import BilinearFit, train_factors, train_proximal
+from presage.experiment.bilinear_amp import bayes_message_passing
+from presage.experiment.convex import ProximalGradient
+from presage.experiment.fit import Trainer
+from presage.experiment.gradient import LBFGS
 from presage.experiment.lanes import one_blas_thread
-from presage.experiment.measurements import draw_labels, draw_measurements
-from presage.experiment.simulate import available_memory
+from presage.experiment.machine import available_memory
+from presage.experiment.measurements import Measurements, draw_labels, draw_measurements
+from presage.experiment.seed import seed_numbers
 from presage.model.bilinear import BilinearProblem
 from presage.model.laws import Floats
 
-BilinearTrainer = Literal["proximal", "factors"]
 BLOCK_BYTES = 64e6  # test samples are drawn in blocks of about this size
 
 
@@ -30,7 +35,7 @@ class BilinearEnsemble:
     problem: BilinearProblem
     d: int
     seeds: tuple[int, ...]
-    trainer: str
+    trainer: Trainer
     estimation_error: Floats = field(repr=False)  # |S_fit - S_0|_F^2/(d L)
     test_error: Floats = field(repr=False)  # loss a fresh, noisy sample
     train_loss: Floats = field(repr=False)  # the whole loss reached, penalty included, over d L
@@ -75,9 +80,7 @@ def simulate_bilinear(
     *,
     d: int,
     seeds: int | Sequence[int] = 4,
-    trainer: BilinearTrainer = "proximal",
-    tol: float = 1e-6,
-    steps: int = 20_000,
+    trainer: Trainer | None = None,
     n_test: int = 2_000,
 ) -> BilinearEnsemble:
     """Draw targets and data, train, and measure, one fit a seed.
@@ -86,16 +89,15 @@ def simulate_bilinear(
         problem: what is learned; the number of samples is ``round(alpha p N)``.
         d: shorter side of the matrix; the longer one is ``round(aspect d)``.
         seeds: how many fits (seeds 0, 1, ...), or the seeds themselves.
-        trainer: "proximal" trains the matrix, which is convex; "factors" trains W_1 and W_2 by L-BFGS.
-        tol: relative duality gap at which the training stops.
-        steps: most iterations.
+        trainer: `ProximalGradient` (the default) trains the matrix, which is convex; `LBFGS` its two factors; their
+            `tol` is the relative duality gap at which training stops. `BayesAMP` finds the posterior mean.
         n_test: fresh samples for the test error, drawn in blocks.
 
     Returns:
         The observables of `BilinearSolution`, one entry a seed.
     """
-    d, n_test, steps, numbers = _check_request(problem, d, seeds, trainer, tol, steps, n_test)
-    train = {"proximal": train_proximal, "factors": train_factors}[trainer]
+    trainer = ProximalGradient() if trainer is None else trainer
+    d, n_test, numbers = _check_request(problem, d, seeds, trainer, n_test)
     rows: list[tuple[float, ...]] = []
     fits: list[BilinearFit] = []
     with one_blas_thread():
@@ -106,7 +108,7 @@ def simulate_bilinear(
             measurements = draw_measurements(problem, d, n, for_data)
             M_0 = problem.target.sample(*measurements.shape, for_target)
             labels = draw_labels(measurements, M_0, problem.noise, for_data)
-            fit = train(measurements, labels, _decay(problem), for_trainer, tol=tol, steps=steps)
+            fit = _train(trainer, problem, measurements, labels, for_trainer)
             apart = float(np.sum((fit.M - M_0) ** 2)) / sqrt(measurements.entries)
             fresh = _test_error(problem, d, M_0, fit.M, n_test, for_test)
             rows.append((apart, fresh, fit.loss / measurements.entries, fit.error / n, fit.rank))
@@ -126,6 +128,21 @@ def simulate_bilinear(
         gap=np.array([fit.gap for fit in fits]),
         converged=np.array([fit.converged for fit in fits]),
     )
+
+
+def _train(
+    trainer: Trainer, problem: BilinearProblem, measurements: Measurements, labels: Floats, rng: np.random.Generator
+) -> BilinearFit:
+    if isinstance(trainer, BayesAMP):
+        *_, state = bayes_message_passing(
+            measurements, labels, trainer.noise, trainer.denoiser, steps=trainer.steps, damping=trainer.damping
+        )
+        error = float(np.sum((measurements.forward(state.M) - labels) ** 2))
+        rank = float(np.mean(np.linalg.svd(state.M, compute_uv=False) > 0))
+        return BilinearFit(state.M, error, error, nan, rank, trainer.steps, True)
+    train = train_proximal if isinstance(trainer, ProximalGradient) else train_factors
+    assert isinstance(trainer, ProximalGradient | LBFGS)
+    return train(measurements, labels, _decay(problem), rng, tol=trainer.tol, steps=trainer.steps)
 
 
 def _test_error(
@@ -152,9 +169,7 @@ def _decay(problem: BilinearProblem) -> float:
     return problem.weight_decay
 
 
-def _check_request(
-    problem: Any, d: Any, seeds: Any, trainer: Any, tol: Any, steps: Any, n_test: Any
-) -> tuple[int, int, int, tuple[int, ...]]:
+def _check_request(problem: Any, d: Any, seeds: Any, trainer: Any, n_test: Any) -> tuple[int, int, tuple[int, ...]]:
     """Check what was asked for, and say in words what is wrong with it."""
     _check.instance(
         "problem",
@@ -163,15 +178,17 @@ def _check_request(
         reason="it says what is learned",
         remedy="Use for example bilinear_regression(GaussianProduct(0.5), alpha=0.5, weight_decay=0.1).",
     )
-    _decay(problem)
+    _check.instance(
+        "trainer",
+        trainer,
+        (ProximalGradient, LBFGS, BayesAMP),
+        reason="these know matrices without symmetry",
+        remedy="Leave it out, or use trainer=ProximalGradient().",
+    )
+    if trainer.minimises:
+        _decay(problem)
     d = _check.integer("d", d, at_least=2, reason="it is the shorter side of the matrix", remedy="Use d=40.")
     n_test = _check.integer("n_test", n_test, at_least=1, reason="the test error is their mean", remedy="Use 2000.")
-    steps = _check.integer("steps", steps, at_least=1, reason="it is the most steps taken", remedy="Use 20000.")
-    _check.real("tol", tol, above=0.0, at_most=1.0, reason="it is a relative accuracy", remedy="Use tol=1e-6.")
-    if trainer not in get_args(BilinearTrainer):
-        raise _check.complaint(
-            "trainer", 'be "proximal" or "factors"', "there is no other", trainer, 'Use trainer="proximal".'
-        )
     entries = d * round(problem.target.aspect * d)
     n = round(problem.alpha * entries)
     if n < 1:
@@ -191,14 +208,4 @@ def _check_request(
             d,
             "Use a smaller d or alpha.",
         )
-    return d, n_test, steps, _check_seeds(seeds)
-
-
-def _check_seeds(seeds: Any) -> tuple[int, ...]:
-    reason, remedy = "each fit has its own random numbers", "Use for example seeds=4, or seeds=[0, 1, 2]."
-    if isinstance(seeds, Sequence | np.ndarray | range) and not isinstance(seeds, str):
-        numbers = tuple(_check.integer("seeds", s, at_least=0, reason=reason, remedy=remedy) for s in seeds)
-        if not numbers or len(set(numbers)) < len(numbers):
-            raise _check.complaint("seeds", "be different numbers, at least one", reason, seeds, remedy)
-        return numbers
-    return tuple(range(_check.integer("seeds", seeds, at_least=1, reason=reason, remedy=remedy)))
+    return d, n_test, seed_numbers(seeds)

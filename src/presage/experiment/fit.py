@@ -59,7 +59,9 @@ class Fit:
 
 
 class Trainer(ABC):
-    """A way to minimise the loss."""
+    """A way to learn from samples: most minimise the loss."""
+
+    minimises: bool = True  # whether what is found is a minimum of the loss, which then needs a slope and a penalty
 
     @abstractmethod
     def fit(self, objective: Objective, rng: np.random.Generator) -> Fit:

@@ -13,6 +13,7 @@ from numba import njit
 
 from presage.model import differences
 from presage.model.channels import Channel, Linear, Softmax
+from presage.model.hardmax import Hardmax
 from presage.model.laws import Floats
 from presage.model.prox_report import FUSED
 
@@ -147,6 +148,15 @@ def _(channel: Softmax, labels: Floats, R: Floats, gram: Floats, G: Floats) -> f
 @loss_and_slope.register
 def _(channel: Linear, labels: Floats, R: Floats, gram: Floats, G: Floats) -> float:
     return float(_linear_loss(labels, R, gram, G))
+
+
+@loss_and_slope.register
+def _(channel: Hardmax, labels: Floats, R: Floats, gram: Floats, G: Floats) -> float:
+    """A hard maximum has a loss, and no slope."""
+    z = np.empty((len(R), channel.n_in))
+    to_components(R, z)
+    G[:] = 0.0
+    return float(channel.loss(labels, channel.output(z)).sum())
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FUSED)

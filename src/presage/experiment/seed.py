@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
 import numpy as np
 
+from presage import _check
 from presage.experiment.data import Centring, Storage, Task, sample, sample_target, stream, token_means
 from presage.experiment.fit import Certificate, Trainer, TrainError
 from presage.experiment.lanes import one_blas_thread
@@ -142,3 +144,16 @@ def _run(setting: Setting, seed: int, threads: int) -> Outcome:
         seconds=fit.seconds,
         caveats=fit.caveats,
     )
+
+
+def seed_numbers(seeds: Any) -> tuple[int, ...]:
+    """The seeds themselves, of a number of them or a list; complain about one that is there twice."""
+    reason, remedy = "each network has its own random numbers", "Use for example seeds=8, or seeds=[0, 1, 2]."
+    if isinstance(seeds, Sequence | np.ndarray | range) and not isinstance(seeds, str):
+        numbers = tuple(
+            _check.integer("seeds", s, at_least=0, at_most=2**53, reason=reason, remedy=remedy) for s in seeds
+        )
+        if not numbers or len(set(numbers)) < len(numbers):
+            raise _check.complaint("seeds", "be different numbers, at least one", reason, seeds, remedy)
+        return numbers
+    return tuple(range(_check.integer("seeds", seeds, at_least=1, reason=reason, remedy=remedy)))

@@ -6,20 +6,24 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from presage import _check
 from presage.experiment.amp import AMP
+from presage.experiment.bilinear_ensemble import BilinearEnsemble, simulate_bilinear
 from presage.experiment.data import Centring, Storage, Task
 from presage.experiment.ensemble import Ensemble
 from presage.experiment.fit import Trainer, TrainError
-from presage.experiment.seed import Failure, Outcome, Setting, run
+from presage.experiment.machine import available_cores, available_memory
+from presage.experiment.seed import Failure, Outcome, Setting, run, seed_numbers
 from presage.experiment.tokens import Gaussian, Tokens
+from presage.model.bilinear import BilinearProblem
 from presage.model.channels import Linear, Softmax
 from presage.model.laws import Floats
 from presage.model.problem import Problem
+from presage.model.scores import score
 
 GIGABYTE = 1e9
 NOT_RUN = "it was not run"
@@ -33,8 +37,37 @@ class TrainInterrupted(KeyboardInterrupt):
         self.partial = partial
 
 
+@overload
 def simulate(
     problem: Problem,
+    *,
+    d: int,
+    seeds: int | Sequence[int] = ...,
+    trainer: Trainer | None = ...,
+    task: Task = ...,
+    tokens: Tokens | None = ...,
+    centring: Centring = ...,
+    n_test: int = ...,
+    dtype: str = ...,
+    storage: Storage = ...,
+    processes: int | None = ...,
+    progress: bool | None = ...,
+) -> Ensemble: ...
+
+
+@overload
+def simulate(
+    problem: BilinearProblem,
+    *,
+    d: int,
+    seeds: int | Sequence[int] = ...,
+    trainer: Trainer | None = ...,
+    n_test: int = ...,
+) -> BilinearEnsemble: ...
+
+
+def simulate(
+    problem: Problem | BilinearProblem,
     *,
     d: int,
     seeds: int | Sequence[int] = 8,
@@ -47,11 +80,12 @@ def simulate(
     storage: Storage = "memory",
     processes: int | None = None,
     progress: bool | None = None,
-) -> Ensemble:
+) -> Ensemble | BilinearEnsemble:
     """Train networks of dimension `d` on independent data, one a seed, and measure what they learned.
 
     Args:
-        problem: what is learned; the number of samples is ``round(alpha d^2)``.
+        problem: what is learned; the number of samples is ``round(alpha d^2)``. Matrices without symmetry (a
+            `BilinearProblem`) take `d`, `seeds`, `n_test`, and `ProximalGradient` or `LBFGS` as the trainer.
         d: dimension of a token.
         seeds: how many networks (seeds 0, 1, ...), or the seeds themselves.
         trainer: how the loss is minimised: `AMP` (the default, and the fastest; it ends with `LBFGS` where it has to),
@@ -72,8 +106,10 @@ def simulate(
         TrainError: when every seed fails.
         TrainInterrupted: on Ctrl-C, with the seeds that had ended.
     """
+    if isinstance(problem, BilinearProblem):
+        return simulate_bilinear(problem, d=d, seeds=seeds, trainer=trainer, n_test=n_test)
     setting = _setting(problem, d, trainer, task, tokens, centring, n_test, dtype, storage)
-    numbers = _seeds(seeds)
+    numbers = seed_numbers(seeds)
     workers = _processes(setting, len(numbers), processes)
     from joblib.externals.loky.process_executor import TerminatedWorkerError  # imported late, as joblib is
 
@@ -166,12 +202,16 @@ def _setting(
     _check.instance(
         "problem", problem, Problem, reason="it says what is learned", remedy="Use for example attention(...)."
     )
-    problem.must_have_a_penalty()
     d = _check.integer("d", d, at_least=2, reason="it is the dimension of a token", remedy="Use for example d=100.")
     trainer = AMP() if trainer is None else trainer
     _check.instance(
-        "trainer", trainer, Trainer, reason="it minimises the loss", remedy="Use for example trainer=LBFGS()."
+        "trainer", trainer, Trainer, reason="it learns from the samples", remedy="Use for example trainer=LBFGS()."
     )
+    if trainer.minimises:
+        problem.must_have_a_penalty()
+    else:
+        nothing = np.zeros((1, problem.channel.n_in))
+        score(problem.channel, nothing, problem.channel.draw_labels(nothing, np.random.default_rng(0)), nothing, 1.0)
     tokens = Gaussian() if tokens is None else tokens
     _check.instance("tokens", tokens, Tokens, reason="it draws the data", remedy="Use for example tokens=Gaussian().")
     tokens.check(d)
@@ -191,7 +231,8 @@ def _setting(
                 name, f"be {words}", "there is no other", value, f'Use for example {name}="{allowed[0]}".'
             )
     if not isinstance(problem.channel, Linear | Softmax):
-        problem.channel.anatomy  # noqa: B018 - complains here, in words, about a channel that cannot be trained
+        if trainer.minimises:
+            problem.channel.anatomy  # noqa: B018 - complains here, in words, about a channel that cannot be trained
         if task == "sequence":
             raise _check.complaint(
                 "task",
@@ -211,18 +252,6 @@ def _setting(
             "Use a larger d or alpha.",
         )
     return setting
-
-
-def _seeds(seeds: Any) -> tuple[int, ...]:
-    reason, remedy = "each network has its own random numbers", "Use for example seeds=8, or seeds=[0, 1, 2]."
-    if isinstance(seeds, Sequence | np.ndarray | range) and not isinstance(seeds, str):
-        numbers = tuple(
-            _check.integer("seeds", s, at_least=0, at_most=2**53, reason=reason, remedy=remedy) for s in seeds
-        )
-        if not numbers or len(set(numbers)) < len(numbers):
-            raise _check.complaint("seeds", "be different numbers, at least one", reason, seeds, remedy)
-        return numbers
-    return tuple(range(_check.integer("seeds", seeds, at_least=1, reason=reason, remedy=remedy)))
 
 
 def _processes(setting: Setting, seeds: int, processes: Any) -> int:
@@ -251,17 +280,3 @@ def _processes(setting: Setting, seeds: int, processes: Any) -> int:
             "Free some space, set TMPDIR to a larger disk, or use fewer processes.",
         )
     return workers
-
-
-def available_memory() -> float:
-    """Bytes of memory that are free on this machine."""
-    import psutil
-
-    return float(psutil.virtual_memory().available)
-
-
-def available_cores() -> int:
-    """Cores that this process may use."""
-    from joblib import cpu_count
-
-    return int(cpu_count())

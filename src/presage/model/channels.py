@@ -122,6 +122,13 @@ class Channel(ABC):
         basis = self.active_basis
         return np.asarray(basis @ loss_terms(self, label, z @ basis, basis).curvature @ basis.T)
 
+    def score(self, label: Floats, omega: Floats, V: float) -> Floats:
+        """Slope of ``log P(label | omega, V)`` in omega, for ``z_0 ~ N(omega, V)``.
+
+        Only `bayes_optimal` asks for it, and only where labels neither fix ``z_0`` nor have a `likelihood`.
+        """
+        raise NotImplementedError
+
     def prox(self, z_0: ArrayLike, z: ArrayLike, Sigma: float) -> Floats:
         """``argmin_h |h - z|^2/(2 Sigma) + loss(z_0, h)``, the global minimum."""
         from presage.model.numeric_prox import numeric_prox

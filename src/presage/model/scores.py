@@ -6,7 +6,7 @@ If all that is known of the components ``z_0`` (label noise included) is a Gauss
 
 from __future__ import annotations
 
-from functools import singledispatch
+from functools import cache, singledispatch
 from math import sqrt
 
 import numpy as np
@@ -14,12 +14,30 @@ import numpy as np
 from presage.model.channels import Channel, Linear, Softmax
 from presage.model.hardmax import Hardmax, signs_posterior
 from presage.model.laws import Floats
+from presage.model.posterior import label_fixes_target, no_posterior, posterior, writes_score
 
 
 @singledispatch
 def score(channel: Channel, z_0: Floats, labels: Floats, omega: Floats, V: float) -> Floats:
-    """Score of each sample, n x n_in; `z_0` is where the label came from, for channels whose label fixes it."""
-    raise TypeError(f"no posterior is known for the channel {channel!r}")
+    """Score of each sample, n x n_in; `z_0` is where the label came from, for channels whose label fixes it.
+
+    A channel of one's own may write ``score(label, omega, V)``; else it follows from the likelihood of its labels, or
+    from the pre-activation where labels fix it.
+    """
+    if writes_score(channel):
+        return np.asarray(channel.score(labels, omega, V))
+    if channel.labels is not None:
+        return posterior(channel, labels, omega, V).score
+    if fixes_target(channel):
+        basis = channel.active_basis
+        return np.asarray((z_0 - omega) @ basis @ basis.T / V)
+    raise no_posterior(channel)
+
+
+@cache
+def fixes_target(channel: Channel) -> bool:
+    """Whether a label gives back what the channel sees of ``z_0``; found out once for a channel."""
+    return label_fixes_target(channel)
 
 
 @score.register

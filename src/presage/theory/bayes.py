@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import acos, exp, inf, log, pi, sqrt
+from math import acos, exp, inf, isnan, log, nan, pi, sqrt
 from typing import final, overload
 
+import numpy as np
 from scipy.optimize import brentq
 
 from presage import _check
 from presage.model.bilinear import BilinearProblem
 from presage.model.channels import Channel, Linear, Softmax
+from presage.model.differences import writes
 from presage.model.hardmax import Hardmax
+from presage.model.posterior import writes_score
 from presage.model.problem import Problem
+from presage.model.scores import fixes_target
 from presage.spectra.denoising import Denoiser
 from presage.theory.bayes_channel import evidence
 from presage.theory.bilinear_bayes import BilinearBayes, bayes_bilinear
@@ -23,7 +27,9 @@ from presage.theory.expectations import GaussHermite, Sobol
 from presage.theory.order_parameters import Overlaps
 from presage.theory.recovery import bayes_recovery
 
+SAMPLES = 2**18  # for the test error of a channel of one's own
 RELATIVE = 1e-9  # error of the averages behind the equation
+ROOT = "one root in the noise level"
 LOWEST = 60.0  # e-folds below the start at which the search for the noise level gives up
 
 
@@ -38,7 +44,7 @@ class BayesSolution:
     evaluations: int
     residual: float
     message: str
-    notes: tuple[str, ...] = field(default=(), repr=False)
+    channel_error: float = field(default=0.0, repr=False)  # relative standard error of the average over a sample
 
     @property
     def estimation_error(self) -> float:
@@ -75,9 +81,7 @@ class BayesSolution:
         """
         problem = self.problem
         known = evidence(problem.channel, problem.Q_0, 0.5 * problem.noise).entropy
-        if known == -inf:
-            return inf
-        if self.delta == 0.0:
+        if known == -inf or self.delta == 0.0:
             return inf
         doubt = evidence(problem.channel, self.q, problem.rho_0 - self.q).entropy
         return self.denoiser.information(self.delta) - 0.25 * self.mmse * self.q_hat + problem.alpha * (doubt - known)
@@ -90,7 +94,7 @@ class BayesSolution:
     @cached_property
     def error_bars(self) -> dict[str, float]:
         """Half width of a 95 % interval for every number."""
-        relative = 10.0 * (self.residual + RELATIVE)
+        relative = 10.0 * (self.residual + RELATIVE) + 3.0 * self.channel_error
         bars = {"mmse": relative * self.mmse, "estimation_error": relative * self.mmse, "q": relative * self.mmse}
         bars["delta"] = relative * self.delta
         bars["test_error"] = self._test_error_and_bar[1] + relative * self.test_error
@@ -98,8 +102,10 @@ class BayesSolution:
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """Plain sentences: where this prediction is outside the claim that supports it."""
-        return self.notes
+        """Plain sentences: what of this prediction is not known, and why."""
+        if isnan(self.test_error):
+            return ("the least test error is known for squared losses only: it is NaN for this channel.",)
+        return ()
 
     def __str__(self) -> str:
         names = ("mmse", "test_error")
@@ -121,7 +127,8 @@ def least_test_error(channel: Channel, rho_0: float, V: float) -> tuple[float, f
     if isinstance(channel, Hardmax):
         # Each row flips with probability angle/pi.
         return 2.0 * acos(max(1.0 - V / rho_0, -1.0)) / pi, 0.0
-    assert isinstance(channel, Softmax)
+    if not isinstance(channel, Softmax):
+        return _half_the_loss_between_labels(channel, rho_0, V)
     matched = Softmax(channel.n_tokens, channel.target_beta, channel.target_beta)
     overlaps, sigma = Overlaps(rho_0 - V, rho_0, 0.0), sqrt(max(V * (2.0 * rho_0 - V) / rho_0, 0.0))
     if channel.n_tokens == 2:
@@ -132,6 +139,17 @@ def least_test_error(channel: Channel, rho_0: float, V: float) -> tuple[float, f
         return values[0], abs(values[1] - values[0])
     found = 0.5 * Sobol(4096, 8).averages(matched, rho_0, overlaps, sigma).test_error
     return float(found.mean()), 2.4 * float(found.std(ddof=1)) / sqrt(len(found))
+
+
+def _half_the_loss_between_labels(channel: Channel, rho_0: float, V: float) -> tuple[float, float]:
+    """For a channel of one's own with the squared loss, by sampling; NaN for other losses and random labels."""
+    if channel.labels is not None or writes(channel, "loss"):
+        return nan, nan
+    shared, own = sqrt(max(rho_0 - V, 0.0)), sqrt(V)
+    first, second, third = np.random.default_rng(0).standard_normal((3, SAMPLES, channel.n_in))
+    labels = (channel.target_output(shared * first + own * other) for other in (second, third))
+    losses = 0.5 * channel.loss(*labels)
+    return float(losses.mean()), 2.0 * float(losses.std()) / sqrt(SAMPLES)
 
 
 @overload
@@ -177,7 +195,9 @@ def bayes_optimal(problem: Problem | BilinearProblem) -> BayesSolution | Bilinea
     def rough_excess(log_t: float) -> float:
         return seen_again(log_t, 1.0 / (1.0 / variance + exp(-log_t) / (2.0 * bayes_recovery(target))))
 
-    continuous = isinstance(channel, Linear | Softmax)
+    continuous = isinstance(channel, Linear | Softmax) or (
+        not isinstance(channel, Hardmax) and not writes_score(channel) and fixes_target(channel)
+    )
     if continuous and problem.noise == 0.0 and alpha * channel.n_active >= bayes_recovery(target):
         return BayesSolution(problem, 0.0, 0.0, 0, 0.0, "beyond the threshold of recovery")
     if variance + half_noise == 0.0:
@@ -188,7 +208,8 @@ def bayes_optimal(problem: Problem | BilinearProblem) -> BayesSolution | Bilinea
     log_t = _largest_root(excess, high, start)
     error = min(denoiser.mmse(exp(0.5 * log_t)), variance)
     residual = abs(seen_again(log_t, error))
-    return BayesSolution(problem, exp(0.5 * log_t), error, evaluations[0], residual, "one root in the noise level")
+    spread = evidence(channel, problem.Q_0 - error, error + half_noise).error
+    return BayesSolution(problem, exp(0.5 * log_t), error, evaluations[0], residual, ROOT, spread)
 
 
 def _largest_root(excess: Callable[[float], float], high: float, start: float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache, singledispatch
-from math import inf, log, pi, sqrt
+from math import inf, log, nan, pi, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -12,8 +12,11 @@ from scipy.special import log_ndtr, ndtr
 from presage.model.channels import Channel, Linear, Softmax
 from presage.model.hardmax import Hardmax, signs_posterior
 from presage.model.laws import Floats
+from presage.model.posterior import gaussian_nodes, no_posterior, posterior, writes_score
+from presage.model.scores import fixes_target
 
 FAR = 8.0  # a sign whose mean is that many deviations off zero is known
+POINTS, REPLICATES = 8192, 4  # scrambled points for a score that a channel writes itself
 NODES = 64  # of Gauss's rule over the range in which signs are unknown
 
 
@@ -22,6 +25,7 @@ class Evidence(NamedTuple):
 
     square: float  # E |g|^2, g the score
     entropy: float  # of a label given the posterior; relative to a unit Gaussian where labels are continuous
+    error: float = 0.0  # relative standard error of the square
 
 
 @singledispatch
@@ -31,7 +35,50 @@ def evidence(channel: Channel, q: float, V: float) -> Evidence:
     Equation: [BTEZ25]; the average is over ``omega ~ N(0, q)`` and the labels that follow from it.
     Checked: tests/test_bayes.py::test_evidence_is_the_average_of_the_score
     """
-    raise TypeError(f"no posterior is known for the channel {channel!r}")
+    if writes_score(channel):
+        return _sampled(channel, q, V)
+    if channel.labels is not None:
+        return _over_labels(channel, q, V)
+    if fixes_target(channel):
+        return _gaussian(channel.n_active, V)
+    raise no_posterior(channel)
+
+
+def _over_labels(channel: Channel, q: float, V: float) -> Evidence:
+    """``sum_y P_y |g_y|^2`` and ``- sum_y P_y log P_y``, averaged over omega by quadrature."""
+    basis = channel.active_basis
+    nodes, weights = gaussian_nodes(basis.shape[1])
+    omega = sqrt(q) * nodes @ basis.T
+    square = entropy = 0.0
+    for y in np.asarray(channel.labels, dtype=np.float64):
+        P, g = posterior(channel, np.broadcast_to(y, (len(omega), *y.shape)), omega, V)
+        square += float(weights @ (P * np.sum(g * g, axis=-1)))
+        entropy -= float(weights @ (P * np.log(np.maximum(P, 1e-300))))
+    return Evidence(square if V > 0.0 else inf, entropy)
+
+
+def _sampled(channel: Channel, q: float, V: float) -> Evidence:
+    """Average over scrambled points of a score that the channel writes itself; the entropy is not known."""
+    if V <= 0.0:
+        return Evidence(inf, nan)
+    estimates = []
+    for seed in range(REPLICATES):
+        points = _points(2 * channel.n_in, seed)
+        omega = sqrt(q) * points[:, : channel.n_in]
+        z_0 = omega + sqrt(V) * points[:, channel.n_in :]
+        label = channel.draw_labels(z_0, np.random.default_rng(seed))
+        estimates.append(float(np.mean(np.sum(channel.score(label, omega, V) ** 2, axis=-1))))
+    mean = float(np.mean(estimates))
+    return Evidence(mean, nan, float(np.std(estimates, ddof=1)) / sqrt(REPLICATES) / mean)
+
+
+@cache
+def _points(dimension: int, seed: int) -> Floats:
+    from scipy.special import ndtri
+    from scipy.stats import qmc
+
+    uniform = qmc.Sobol(dimension, scramble=True, rng=seed).random(POINTS)
+    return np.asarray(ndtri(np.clip(uniform, 1e-15, 1.0 - 1e-15)))
 
 
 @evidence.register

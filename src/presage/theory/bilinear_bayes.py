@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import exp, inf, log, log1p, pi, sqrt
+from math import exp, inf, log, log1p, sqrt
 from typing import final
 
 import numpy as np
@@ -13,16 +12,12 @@ from scipy.optimize import brentq
 
 from presage import _check
 from presage.model.bilinear import BilinearProblem
-from presage.model.laws import Floats
-from presage.model.rectangular import RectangularLaw
 from presage.spectra.quadrature import ABSCISSAE, WEIGHTS
-from presage.spectra.rectangular import RectangularConvolution
+from presage.spectra.singular_denoising import SingularValueDenoiser
 from presage.theory.bilinear_solution import caveats_of
 from presage.theory.bilinear_thresholds import strong_recovery
 
 SMALLEST = 1e-6  # relative noise level below which the target counts as recovered
-
-Denoiser = Callable[[Floats, float], tuple[Floats, float]]
 
 
 @final
@@ -62,11 +57,11 @@ class BilinearBayes:
         problem = self.problem
         if problem.noise == 0.0:
             return inf
-        Q_0 = problem.Q_0
+        Q_0, denoiser = problem.Q_0, SingularValueDenoiser(problem.target)
         # In t = log(1 + q Q_0) the integrand (1 + q Q_0) MMSE/Q_0 is bounded: MMSE falls from Q_0 like 1/q.
         half = 0.5 * log1p(self.q_hat * Q_0)
         q = np.expm1(half * (1.0 + np.concatenate([0.5 * (ABSCISSAE - 1.0), 0.5 * (ABSCISSAE + 1.0)]))) / Q_0
-        integrand = np.array([matrix_mmse(problem.target, 1.0 / sqrt(at)) for at in q]) * (1.0 + q * Q_0) / Q_0
+        integrand = np.array([denoiser.mmse(1.0 / sqrt(at)) for at in q]) * (1.0 + q * Q_0) / Q_0
         of_matrix = 0.5 * half * 0.5 * float(np.tile(WEIGHTS, 2) @ integrand)
         capacity = 0.5 * problem.alpha_eff * log1p(self.mmse / problem.noise)
         return of_matrix + capacity - 0.5 * self.q_hat * self.mmse
@@ -96,13 +91,14 @@ def bayes_bilinear(problem: BilinearProblem) -> BilinearBayes:
         remedy="Use for example bilinear_regression(GaussianProduct(0.5), alpha=0.5).",
     )
     target, noise, alpha = problem.target, problem.noise, problem.alpha_eff
+    denoiser = SingularValueDenoiser(target)
     names = ("mmse", "estimation_error", "test_error", "delta")
     if noise == 0.0 and alpha >= strong_recovery(target):
         return BilinearBayes(problem, 0.0, 0.0, dict.fromkeys(names, 0.0))
 
     def excess(log_delta: float) -> float:
         variance = exp(2.0 * log_delta)
-        return (noise + matrix_mmse(target, sqrt(variance))) / (alpha * variance) - 1.0
+        return (noise + denoiser.mmse(sqrt(variance))) / (alpha * variance) - 1.0
 
     largest = 0.5 * log((problem.Q_0 + noise) / alpha)
     low, high = largest - 0.5, largest
@@ -112,43 +108,7 @@ def bayes_bilinear(problem: BilinearProblem) -> BilinearBayes:
             break
     root = float(brentq(excess, low, high + 1e-9, xtol=1e-13)) if excess(low) > 0.0 else low
     delta = exp(root)
-    mmse = matrix_mmse(target, delta)
+    mmse = denoiser.mmse(delta)
     bar = 1e-9 * delta**2 + 1e-10 * mmse
     bars = dict.fromkeys(names, bar) | {"test_error": bar * problem.components, "delta": 1e-9 * delta}
     return BilinearBayes(problem, delta, mmse, bars)
-
-
-def matrix_mmse(law: RectangularLaw, delta: float) -> float:
-    """Least mean squared error an entry of M given ``M + delta Z``, over ``1/sqrt(p N)``.
-
-    ``delta^2 - (delta^4/b^{3/2}) [(b-1)^2 int nu/x^2 + (4 pi^2/3) int rho^2 nu]``.
-
-    Equation: [ETBMZ24], its equation for q.
-    Checked: tests/test_bilinear.py::test_bayes_check_values
-    """
-    b = law.aspect
-    n = RectangularConvolution(law, delta).nodes()
-    bracket = (2.0 * pi * n.rho) ** 2 / 3.0
-    if b > 1.0:
-        bracket = bracket + ((b - 1.0) / n.x) ** 2
-    explained = delta**2 * float(n.mass @ bracket) / float(b**1.5)
-    return float(delta**2 * max(1.0 - explained, 0.0))
-
-
-def singular_value_denoiser(law: RectangularLaw) -> Denoiser:
-    """Return ``denoise(x, delta)``: the best estimate from the singular values x of ``M + delta Z``, and its MMSE.
-
-    ``x -> x - (delta^2/sqrt(b)) [(b-1)/x + 2 h(x)]`` with the frames kept.
-
-    Equation: [ETBMZ24], its denoiser.
-    Checked: tests/test_bilinear.py::test_denoiser_reaches_the_least_error
-    """
-
-    def denoise(x: Floats, delta: float) -> tuple[Floats, float]:
-        convolution = RectangularConvolution(law, delta)
-        pull = 2.0 * convolution.hilbert(x)
-        if law.aspect > 1.0:
-            pull = pull + (law.aspect - 1.0) / np.maximum(x, 1e-300)
-        return np.maximum(x - convolution.eps * pull, 0.0), matrix_mmse(law, delta)
-
-    return denoise

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import Any, final, overload
 
 import numpy as np
 
 from presage import _check
+from presage.model.bilinear import BilinearProblem
 from presage.model.channels import Linear, Softmax
 from presage.model.penalties import Frobenius, NuclearPSD
 from presage.model.problem import Problem
 from presage.theory import fixed_point, quadratic, ridge
+from presage.theory.bilinear_solution import BilinearSolution, solve_bilinear
 from presage.theory.errors import SolveError
 from presage.theory.expectations import GaussHermite, Rule, Sobol
 from presage.theory.interpolation import unpenalized_point
@@ -241,20 +243,38 @@ def _explicit(problem: Problem) -> bool:
     return quadratic.solve_point(problem.target, problem.noise, alpha, strength).functionals.rank <= problem.kappa
 
 
+@overload
 def solve(
     problem: Problem,
+    *,
+    solver: Solver | None = ...,
+    init: Solution | None = ...,
+    tol: float = ...,
+    throw: bool = ...,
+) -> Solution: ...
+
+
+@overload
+def solve(problem: BilinearProblem) -> BilinearSolution: ...
+
+
+def solve(
+    problem: Problem | BilinearProblem,
     *,
     solver: Solver | None = None,
     init: Solution | None = None,
     tol: float = 1e-6,
     throw: bool = True,
-) -> Solution:
+) -> Solution | BilinearSolution:
     """Predict what the minimum of the loss of `problem` looks like in the high-dimensional limit.
 
     `solver` is chosen by the channel when left out; `init` is a solution nearby to start from; `tol` is the residual of
     the equations that is aimed at (what is left of it is in `residual` and in the error bars); with ``throw=False`` a
-    failed solve returns its partial solution instead of raising.
+    failed solve returns its partial solution instead of raising. Matrices without symmetry (a `BilinearProblem`) have
+    one way to be solved, and take no options.
     """
+    if isinstance(problem, BilinearProblem):
+        return solve_bilinear(problem)
     _check.instance(
         "problem",
         problem,
