@@ -137,7 +137,7 @@ def test_what_has_no_thresholds_is_refused():
     with pytest.raises(ValueError, match=r"`channel` must be a Linear or a Softmax.*a label fixes"):
         ps.thresholds(ps.hardmax_attention(ps.MarchenkoPastur(0.5), alpha=1.0))
     with pytest.raises(ValueError, match="`problem` must be a Problem"):
-        ps.thresholds(ps.MarchenkoPastur(0.5))  # type: ignore[arg-type]
+        ps.thresholds(ps.MarchenkoPastur(0.5))  # type: ignore[call-overload]
 
 
 def test_interpolation_of_a_target_with_negative_eigenvalues():

@@ -13,11 +13,13 @@ from presage.experiment.tokens import Embeddings, Gaussian, Rademacher, Tokens
 from presage.model.bilinear import BilinearProblem, bilinear_regression, untied_linear_attention
 from presage.model.channels import Channel, Linear, Softmax
 from presage.model.check_channel import ChannelReport, check_channel
+from presage.model.check_penalty import PenaltyReport, check_penalty
 from presage.model.discrete_laws import Empirical, PointMasses, PowerLaw
 from presage.model.hardmax import Hardmax
 from presage.model.laws import MarchenkoPastur, Semicircle, SpectralLaw
 from presage.model.own_channels import Huber, PairComparison
-from presage.model.own_problems import pair_comparison, robust_network
+from presage.model.own_penalties import ElasticSpectral
+from presage.model.own_problems import elastic_attention, pair_comparison, robust_network
 from presage.model.penalties import Frobenius, NuclearPSD, Penalty
 from presage.model.problem import (
     Problem,
@@ -64,6 +66,7 @@ __all__ = [
     "Comparison",
     "Conjugates",
     "Denoiser",
+    "ElasticSpectral",
     "Embeddings",
     "Empirical",
     "Ensemble",
@@ -81,6 +84,7 @@ __all__ = [
     "Overlaps",
     "PairComparison",
     "Penalty",
+    "PenaltyReport",
     "PointMasses",
     "PowerLaw",
     "Problem",
@@ -108,7 +112,9 @@ __all__ = [
     "bilinear_regression",
     "bilinear_thresholds",
     "check_channel",
+    "check_penalty",
     "compare",
+    "elastic_attention",
     "functionals",
     "hardmax_attention",
     "linear_attention",

@@ -17,6 +17,7 @@ import numpy as np
 
 from presage import _check
 from presage.experiment import kernels
+from presage.experiment.convex import ProximalGradient
 from presage.experiment.fit import Fit, Trainer, certify, check_options, finite
 from presage.experiment.gradient import LBFGS
 from presage.experiment.objective import Evaluation, Objective
@@ -24,7 +25,7 @@ from presage.model.channels import Channel, Linear, Softmax
 from presage.model.laws import Floats
 from presage.model.numeric_prox import numeric_prox
 from presage.model.pair_prox import pairs_prox
-from presage.model.penalties import Penalty
+from presage.model.penalties import Frobenius, NuclearPSD, Penalty
 from presage.model.prox_report import REPORTED, TRACE_Z
 from presage.model.tokens_prox import tokens_prox
 
@@ -76,13 +77,15 @@ def _(channel: Softmax, labels: Floats, z_0: Floats, omega: Floats, V: float, f:
 def shrink_matrix(penalty: Penalty, Theta: Floats, Lambda: float, kappa: float) -> tuple[Floats, float]:
     """Apply the penalty to the eigenvalues of Theta; return the matrix and its divergence over symmetric matrices.
 
-    ``div = sum_i s'(theta_i) + sum_{i<j} (s_i - s_j)/(theta_i - theta_j)``.
+    ``div = sum_i s'(theta_i) + sum_{i<j} (s_i - s_j)/(theta_i - theta_j)``; the slope at a kink or a jump is that of
+    its flatter side.
     """
     theta, vectors = np.linalg.eigh(Theta)
-    s = penalty.shrink(theta, Lambda, kappa)
     apart = theta[:, None] - theta[None, :]
     step = 1e-6 * max(float(np.abs(theta).max()), 1e-300)
-    slope = (penalty.shrink(theta + step, Lambda, kappa) - penalty.shrink(theta - step, Lambda, kappa)) / (2.0 * step)
+    around = np.concatenate([theta - step, theta, theta + step])
+    behind, s, ahead = penalty.shrink(around, Lambda, kappa).reshape(3, -1)
+    slope = np.minimum(ahead - s, s - behind) / step
     close = np.abs(apart) <= step
     ratio = np.where(close, slope[:, None], (s[:, None] - s[None, :]) / np.where(close, 1.0, apart))
     divergence = 0.5 * float(ratio.sum() + np.diag(ratio).sum())
@@ -126,7 +129,8 @@ class AMP(Trainer):
 
     It is done when an iteration moves S by less than `tol` of its size; the certificate is measured on the true loss.
     A sequence task has the Gram matrix of its tokens in the loss, which the messages leave out, and a student narrower
-    than the rank that is found needs its own minimum: L-BFGS ends these as well.
+    than the rank that is found needs its own minimum: L-BFGS ends these as well. For penalties of one's own, which have
+    no gradient, `ProximalGradient` takes the place of L-BFGS.
     """
 
     tol: float = 1e-6
@@ -186,12 +190,16 @@ class AMP(Trainer):
             if step <= self.tol:
                 break
         data = objective.at_S(S)
-        certificate = certify(objective, S, data)
+        built_in = isinstance(objective.penalty, NuclearPSD | Frobenius)
+        certificate = certify(objective, S, data, curvature=None if built_in else state.Lambda)
         settled = step <= self.tol and certificate.residual <= STATIONARY * self.tol
         settled = settled and (not objective.factorized or certificate.rank <= objective.kappa)
         if not settled:
             lower = data.value + objective.penalty_at(S) <= least
-            return self._finish(objective, S if lower else best, history, rng)
+            start = S if lower else best
+            if built_in:
+                return self._finish(objective, start, history, rng)
+            return _joined(ProximalGradient().from_start(objective, start, rng), history)
         return Fit(
             S,
             data.value + objective.penalty_at(S),
@@ -207,7 +215,6 @@ class AMP(Trainer):
         self, objective: Objective, S: Floats, history: list[tuple[float, float]], rng: np.random.Generator
     ) -> Fit:
         """L-BFGS from `S`; the directions that S leaves out get a little noise, or they could not be found again."""
-        began = history[-1][0]
         start = S
         if objective.factorized:
             s, vectors = np.linalg.eigh(S)
@@ -215,6 +222,11 @@ class AMP(Trainer):
             start = np.zeros((objective.d, objective.width))
             start[:, : len(s)] = (objective.d * objective.width) ** 0.25 * vectors * np.sqrt(np.maximum(s, 0.0))
             start += 1e-2 * rng.standard_normal(start.shape)
-        fit = self.finish.from_start(objective, start)
-        way = np.concatenate([np.array(history), fit.history + np.array([began, 0.0])])
-        return replace(fit, evaluations=fit.evaluations + len(history), seconds=fit.seconds + began, history=way)
+        return _joined(self.finish.from_start(objective, start), history)
+
+
+def _joined(fit: Fit, history: list[tuple[float, float]]) -> Fit:
+    """The fit that went on from where the messages stood, with their part of the way."""
+    began = history[-1][0]
+    way = np.concatenate([np.array(history), fit.history + np.array([began, 0.0])])
+    return replace(fit, evaluations=fit.evaluations + len(history), seconds=fit.seconds + began, history=way)

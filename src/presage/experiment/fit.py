@@ -66,18 +66,21 @@ class Trainer(ABC):
         """Minimise `objective` from a random start."""
 
 
-def certify(objective: Objective, S: Floats, data: Evaluation, *, width: int | None = None) -> Certificate:
+def certify(
+    objective: Objective, S: Floats, data: Evaluation, *, width: int | None = None, curvature: float | None = None
+) -> Certificate:
     """Measure the optimality of `S`, given the loss of the samples there and its gradient.
 
     A student of a given `width` has at most that rank.
 
     A stationary point is a fixed point of every proximal step ``S -> S+ = shrink(Lambda S - (2/d) grad, Lambda)``.
     The residual is ``(Lambda/2) |S+ - S|`` over ``|grad|/d``, with Lambda such that both parts of the step weigh alike.
+    A penalty that is not convex has minima that only steps of some `curvature` or more leave alone: it is then Lambda.
     """
     d, slope = objective.d, float(np.linalg.norm(data.gradient)) / objective.d
     # A student that decays to nothing is measured by the S that would fit the labels.
     size = max(float(np.linalg.norm(S)), NOTHING * np.sqrt(d) * objective.scale)
-    Lambda = 2.0 * slope / size if size > 0 and slope > 0 else 1.0
+    Lambda = curvature or (2.0 * slope / size if size > 0 and slope > 0 else 1.0)
     theta, vectors = np.linalg.eigh(Lambda * S - 2.0 / d * data.gradient)
     kept = objective.penalty.shrink(theta, Lambda, objective.kappa)
     stepped = (vectors * kept) @ vectors.T

@@ -42,7 +42,13 @@ def whole(objective: Objective, A: Floats) -> tuple[Evaluation, float]:
         pull = 2.0 * objective.d * penalty.ridge * A
         evaluation = Evaluation(data.value + 0.5 * float(np.sum(A * pull)), data.gradient + pull)
         return evaluation, float(np.linalg.norm(pull))
-    raise TypeError(f"no gradient training is known for the penalty {penalty!r}; use NuclearPSD or Frobenius")
+    raise _check.complaint(
+        "trainer",
+        "be AMP or ProximalGradient for a penalty of one's own",
+        "its values say nothing about its gradient, and at a kink it has none",
+        type(penalty).__name__,
+        "Leave trainer out, or use trainer=ProximalGradient().",
+    )
 
 
 class _Watch:

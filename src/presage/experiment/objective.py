@@ -23,6 +23,7 @@ from presage.model.channels import Channel
 from presage.model.laws import Floats
 from presage.model.penalties import NuclearPSD, Penalty
 
+ROUNDED = 1e-12  # relative to the largest eigenvalue
 Slope = Callable[[slice, Floats, Floats], Sequence[float]]
 
 
@@ -96,7 +97,10 @@ class Objective:
         """What the penalty adds to the loss: ``d sum_i r(s_i)``."""
         if isinstance(self.penalty, NuclearPSD):
             return self.d * self.penalty.lambda_tilde(self.kappa) * float(np.trace(S))
-        return self.d * float(np.sum(self.penalty.value(np.linalg.eigvalsh(S), self.kappa)))
+        s = np.linalg.eigvalsh(S)
+        # What the reconstruction of S leaves of a zero, or of the least allowed eigenvalue, is rounding.
+        s[np.abs(s) < ROUNDED * np.abs(s).max(initial=0.0)] = 0.0
+        return self.d * float(np.sum(self.penalty.value(np.maximum(s, self.penalty.lowest), self.kappa)))
 
     def at_S(self, S: Floats) -> Evaluation:
         """Loss of the samples (without the penalty) and its gradient in the symmetric matrix S."""

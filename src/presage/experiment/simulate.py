@@ -19,7 +19,6 @@ from presage.experiment.seed import Failure, Outcome, Setting, run
 from presage.experiment.tokens import Gaussian, Tokens
 from presage.model.channels import Linear, Softmax
 from presage.model.laws import Floats
-from presage.model.penalties import Frobenius, NuclearPSD
 from presage.model.problem import Problem
 
 GIGABYTE = 1e9
@@ -56,7 +55,7 @@ def simulate(
         d: dimension of a token.
         seeds: how many networks (seeds 0, 1, ...), or the seeds themselves.
         trainer: how the loss is minimised: `AMP` (the default, and the fastest; it ends with `LBFGS` where it has to),
-            `LBFGS`, `Adam`, or `ProximalGradient` for convex problems.
+            `LBFGS`, `Adam`, or `ProximalGradient`. Penalties of one's own need `AMP` or `ProximalGradient`.
         task: "label" learns the attention matrix, "sequence" the output tokens.
         tokens: `Gaussian` (the default), `Rademacher` or `Embeddings`.
         centring: "trace" subtracts the mean score that Gaussian tokens have, "mean" the mean over the training set.
@@ -191,13 +190,6 @@ def _setting(
             raise _check.complaint(
                 name, f"be {words}", "there is no other", value, f'Use for example {name}="{allowed[0]}".'
             )
-    _check.instance(
-        "penalty",
-        problem.penalty,
-        (NuclearPSD, Frobenius),
-        reason="training is known for these only",
-        remedy="Use one of the named problems, for example attention(...).",
-    )
     if not isinstance(problem.channel, Linear | Softmax):
         problem.channel.anatomy  # noqa: B018 - complains here, in words, about a channel that cannot be trained
         if task == "sequence":

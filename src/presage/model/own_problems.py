@@ -1,9 +1,13 @@
-"""Named problems of the channels that are written on the public interface."""
+"""Named problems with the channels of `own_channels` and the penalties of `own_penalties`."""
 
 from __future__ import annotations
 
+from math import inf
+
+from presage.model.channels import Softmax
 from presage.model.laws import SpectralLaw
 from presage.model.own_channels import Huber, PairComparison
+from presage.model.own_penalties import ElasticSpectral
 from presage.model.penalties import NuclearPSD
 from presage.model.problem import Problem
 
@@ -38,3 +42,19 @@ def robust_network(
 ) -> Problem:
     """Quadratic network (linear attention for more tokens) trained with the Huber loss instead of the square."""
     return Problem(target, Huber(n_tokens, threshold), NuclearPSD(weight_decay), alpha, noise, kappa)
+
+
+def elastic_attention(
+    target: SpectralLaw,
+    *,
+    alpha: float,
+    nuclear: float,
+    ridge: float,
+    lowest: float = -inf,
+    noise: float = 0.0,
+    n_tokens: int = 2,
+    beta: float = 1.0,
+    beta_0: float | None = None,
+) -> Problem:
+    """Softmax attention whose matrix S is trained entry by entry, with an elastic net on its eigenvalues."""
+    return Problem(target, Softmax(n_tokens, beta, beta_0), ElasticSpectral(nuclear, ridge, lowest), alpha, noise)

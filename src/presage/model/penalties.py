@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from math import sqrt
+from math import inf, sqrt
 from typing import final
 
 import numpy as np
@@ -12,10 +12,19 @@ from numpy.typing import ArrayLike
 
 from presage import _check
 from presage.model.laws import Floats
+from presage.model.numeric_shrink import numeric_shrink
 
 
 class Penalty(ABC):
-    """A rotation-invariant penalty on ``S``: a function of its eigenvalues, ``d sum_i r(s_i)`` in the loss."""
+    """A rotation-invariant penalty on ``S``: a function of its eigenvalues, ``d sum_i r(s_i)`` in the loss.
+
+    A penalty of one's own defines `value`. It may set `lowest` (0.0 for positive semidefinite students) and `kinks`
+    (where r has a corner or a jump), and override `shrink` where that is known in closed form. See
+    docs/add-a-penalty.md, and `check_penalty` for a check of the result.
+    """
+
+    lowest: float = -inf  # least eigenvalue that the student may have
+    kinks: tuple[float, ...] = (0.0,)  # r is smooth between them
 
     @property
     def vanishes(self) -> bool:
@@ -26,9 +35,13 @@ class Penalty(ABC):
     def value(self, eigenvalues: ArrayLike, kappa: float) -> Floats:
         """``r(s)`` of each eigenvalue, for a student of relative width `kappa`."""
 
-    @abstractmethod
     def shrink(self, x: ArrayLike, Sigma_hat: float, kappa: float) -> Floats:
         """``argmin_s r(s) + (Sigma_hat/4) s^2 - (1/2) s x`` for each ``x``, over the allowed ``s``."""
+
+        def r(s: Floats) -> Floats:
+            return self.value(s, kappa)
+
+        return numeric_shrink(r, x, Sigma_hat, lowest=self.lowest, kinks=self.kinks)
 
 
 @final
@@ -40,6 +53,7 @@ class NuclearPSD(Penalty):
     """
 
     weight_decay: float
+    lowest = 0.0
 
     def __post_init__(self) -> None:
         number = _check.real(

@@ -15,17 +15,22 @@ from presage.spectra.free import FreeConvolution
 from presage.spectra.quadrature import Panels, panels, parts_in_bands, sums_over_bands
 
 TAIL_ALLOWED = 1e-6  # of the Legendre coefficients: integrals to about its square
+SAME_MASS = 1e-10
 CANCELLED = 1e-3  # below this fraction the second moment left of the cutoff is integrated, not got by difference
 
 
 @final
 @dataclass(frozen=True)
 class Functionals:
-    """What the theory needs of ``mu_delta`` above the cutoff ``c``; every integral runs over ``x > c``."""
+    """What the theory needs of ``mu_delta`` above the cutoff ``c``; every integral runs over ``x > start``.
+
+    `start` is c, unless only the largest eigenvalues are kept and they begin above it.
+    """
 
     free: FreeConvolution = field(repr=False)
     delta: float
     c: float
+    start: float
     rank: float  # int mu
     first: float  # int (x-c) mu
     J: float  # int (x-c)^2 mu
@@ -36,13 +41,13 @@ class Functionals:
 
     @cached_property
     def below(self) -> float:
-        """``int x^2 mu`` over ``x < c``: the one integral from the other side, by difference unless that cancels."""
+        """``int x^2 mu`` over ``x < start``: the integral from the other side, by difference unless that cancels."""
         free = self.free
         whole = free.law.second_moment + free.t
         value = whole - (self.J + 2.0 * self.c * self.first + self.c**2 * self.rank)
         if value > CANCELLED * whole:
             return value
-        u_to = free.parameter_above(self.c)
+        u_to = free.parameter_above(self.start)
         if u_to <= free.bands[0, 0]:
             return 0.0
         p = panels(free.law, free.t, free.bands, lambda point: point.x[None] ** 2, tail=TAIL_ALLOWED, u_to=u_to)
@@ -67,7 +72,7 @@ class Functionals:
         """Derivative of I in delta, ``2 delta int (h^2 - pi^2 rho^2/3) mu``.
 
         Equation: derived: ``h rho = -Im g^2/(2 pi)`` and the free Burgers equation ``d_t g = -g d_z g`` give
-        ``d_t (h rho) = d_x Im g^3/(3 pi)``; integrate ``(x-c)`` against it by parts.
+        ``d_t (h rho) = d_x Im g^3/(3 pi)``; integrate ``(x-c)`` against it by parts. For ``start = c`` only.
         Checked: tests/test_free.py::test_derivatives_agree_with_differences
         """
         return 2.0 * self.delta * self.cubic
@@ -104,7 +109,9 @@ class Functionals:
         return self.J + self.c * self.first
 
 
-def _forces_on_single_atoms(law: SpectralLaw, bands: Floats, u_from: float, p: Panels) -> tuple[Floats, Floats]:
+def forces_on_single_atoms(
+    law: SpectralLaw, bands: Floats, u_from: float, p: Panels, u_to: float = np.inf
+) -> tuple[Floats, Floats]:
     """Where atoms are alone in narrow bands: their positions, and what quadrature misses of ``int h mu`` over the band.
 
     Over a whole band it is the force of the atoms outside on those inside, ``sum_i w_i sum_j w_j/(s_i - s_j)``
@@ -119,7 +126,12 @@ def _forces_on_single_atoms(law: SpectralLaw, bands: Floats, u_from: float, p: P
         return np.empty(0), np.empty(0)
     atom = np.minimum(np.searchsorted(positions, bands[:, 0]), positions.size - 1)
     width = bands[:, 1] - bands[:, 0]
-    chosen = (parts_in_bands(law, bands) == 1) & (positions[atom] < bands[:, 1]) & (bands[:, 0] >= u_from)
+    chosen = (
+        (parts_in_bands(law, bands) == 1)
+        & (positions[atom] < bands[:, 1])
+        & (bands[:, 0] >= u_from)
+        & (bands[:, 1] <= u_to)
+    )
     chosen &= np.abs(positions[atom]) * EPS > 1e-14 * width
     if not chosen.any():
         return np.empty(0), np.empty(0)
@@ -130,8 +142,19 @@ def _forces_on_single_atoms(law: SpectralLaw, bands: Floats, u_from: float, p: P
     return position, force - found[chosen]
 
 
-def functionals(law: SpectralLaw, delta: float, cutoff: float) -> Functionals:
-    """Integrate over the part of ``mu_delta`` above the cutoff ``c``.
+def start_of_largest(free: FreeConvolution, most: float) -> float:
+    """The x above which ``mu_delta`` has the mass `most`; of a gap its upper end."""
+    if most >= 1.0:
+        return -np.inf
+    edges = free.support
+    between = np.abs(free.cdf(edges[:-1, 1]) - (1.0 - most)) < SAME_MASS
+    if between.any():
+        return float(edges[1:, 0][between][0])
+    return float(free.quantile(1.0 - most))
+
+
+def functionals(law: SpectralLaw, delta: float, cutoff: float, *, most: float = 1.0) -> Functionals:
+    """Integrate over the part of ``mu_delta`` above the cutoff ``c``, of mass `most` at most: its largest part.
 
     ``J(delta,c) = int_c (x-c)^2 mu_delta``, ``I(delta,c) = int_c (x-c) h(x) mu_delta(x) dx``.
 
@@ -142,10 +165,16 @@ def functionals(law: SpectralLaw, delta: float, cutoff: float) -> Functionals:
         "cutoff", cutoff, reason="it is the cutoff of the integrals", remedy="Use a finite cutoff, however low."
     )
     free = FreeConvolution(law, delta)
-    bands = free.bands
-    u_from = free.parameter_above(c)
+    f = _integrate(free, c, c)
+    return f if f.rank <= most else _integrate(free, c, start_of_largest(free, most))
+
+
+def _integrate(free: FreeConvolution, c: float, start: float) -> Functionals:
+    """Integrate over ``x > start``, with ``start >= c``."""
+    law, bands = free.law, free.bands
+    u_from = free.parameter_above(start)
     if u_from == np.inf:
-        return Functionals(free, free.delta, c, *([0.0] * 7))
+        return Functionals(free, free.delta, c, start, *([0.0] * 7))
 
     def integrands(point: Curve) -> Floats:
         y = point.x - c
@@ -156,11 +185,12 @@ def functionals(law: SpectralLaw, delta: float, cutoff: float) -> Functionals:
     cubic = h * h - (np.pi * p.rho.ravel()) ** 2 / 3.0
     weighted = mass * y
     rank, first, J = min(float(mass.sum()), 1.0), float(weighted.sum()), float(weighted @ y)
-    position, missing = _forces_on_single_atoms(law, bands, u_from, p)
+    position, missing = forces_on_single_atoms(law, bands, u_from, p)
     return Functionals(
         free=free,
         delta=free.delta,
         c=c,
+        start=start,
         rank=rank,
         first=first,
         J=J,

@@ -15,11 +15,19 @@ from presage.spectra.free import FreeConvolution
 
 
 class _Transformed(SpectralLaw):
-    """Image of ``mu_delta`` under an increasing map that sends everything below a cutoff to zero."""
+    """Image of ``mu_delta`` under an increasing map that sends everything below a cutoff to zero.
+
+    Where the student is narrow, everything below `start` goes to zero, and the map jumps there.
+    """
 
     free: FreeConvolution
     scale: float
     cutoff: float  # -inf: nothing is cut
+    start: float = -inf
+
+    @property
+    def _start(self) -> float:
+        return max(self.cutoff, self.start)
 
     def _forward(self, x: Floats) -> Floats:
         raise NotImplementedError
@@ -32,7 +40,7 @@ class _Transformed(SpectralLaw):
 
     @cached_property
     def _zero_mass(self) -> float:
-        return float(self.free.cdf(self.cutoff)) if self.cutoff > -inf else 0.0
+        return float(self.free.cdf(self._start)) if self.cutoff > -inf else 0.0
 
     @property
     def atoms(self) -> Atoms:
@@ -42,8 +50,8 @@ class _Transformed(SpectralLaw):
     def bands(self) -> Floats:
         """Intervals of the continuous part."""
         edges = self.free.support
-        edges = edges[edges[:, 1] > self.cutoff]
-        return self._forward(np.maximum(edges, self.cutoff))
+        edges = edges[edges[:, 1] > self._start]
+        return self._forward(np.maximum(edges, self._start))
 
     @property
     def support(self) -> Floats:
@@ -58,25 +66,27 @@ class _Transformed(SpectralLaw):
         allowed = points > 0 if self.cutoff > -inf else np.full(points.shape, True)
         value = np.zeros(points.shape)
         s = points[allowed]
-        value[allowed] = self.free.density(self._backward(s)) * self._backward_slope(s)
+        x = self._backward(s)
+        value[allowed] = np.where(x > self._start, self.free.density(x) * self._backward_slope(s), 0.0)
         return value
 
     def cdf(self, x: ArrayLike) -> Floats:
         points = np.asarray(x, dtype=np.float64)
         if self.cutoff == -inf:
             return self.free.cdf(self._backward(points))
-        return np.where(points < 0, 0.0, self.free.cdf(self._backward(np.maximum(points, 0.0))))
+        x = np.maximum(self._backward(np.maximum(points, 0.0)), self._start)
+        return np.where(points < 0, 0.0, self.free.cdf(x))
 
     def quantile(self, p: ArrayLike) -> Floats:
         level = np.asarray(p, dtype=np.float64)
         above = (level > self._zero_mass) | (self.cutoff == -inf)
         value = np.zeros(level.shape)
-        value[above] = self._forward(np.maximum(self.free.quantile(level[above]), self.cutoff))
+        value[above] = self._forward(np.maximum(self.free.quantile(level[above]), self._start))
         return value
 
     @cached_property
     def _nodes(self) -> tuple[Floats, Floats]:
-        return self.free.nodes_above(self.cutoff)
+        return self.free.nodes_above(self._start)
 
     def moment(self, k: int) -> float:
         if k == 0:
@@ -93,7 +103,8 @@ class _Transformed(SpectralLaw):
 
     def sample(self, d: int, rng: np.random.Generator) -> Floats:
         """Image of the eigenvalues of one random matrix ``S_0 + delta GOE`` of size ``d``."""
-        return self._forward(np.maximum(self.free.sample(d, rng), self.cutoff))
+        x = self.free.sample(d, rng)
+        return np.where(x > self._start, self._forward(np.maximum(x, self._start)), 0.0)
 
 
 @final
@@ -110,6 +121,7 @@ class LearnedSpectrum(_Transformed):
     free: FreeConvolution
     scale: float
     cutoff: float
+    start: float = -inf
 
     @property
     def _shift(self) -> float:
@@ -138,6 +150,7 @@ class SingularValues(_Transformed):
     free: FreeConvolution
     scale: float
     cutoff: float
+    start: float = -inf
 
     def _forward(self, x: Floats) -> Floats:
         return np.sqrt(np.maximum(self.scale * (x - self.cutoff), 0.0))

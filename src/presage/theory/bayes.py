@@ -6,16 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import acos, exp, inf, log, pi, sqrt
-from typing import final
+from typing import final, overload
 
 from scipy.optimize import brentq
 
 from presage import _check
+from presage.model.bilinear import BilinearProblem
 from presage.model.channels import Channel, Linear, Softmax
 from presage.model.hardmax import Hardmax
 from presage.model.problem import Problem
 from presage.spectra.denoising import Denoiser
 from presage.theory.bayes_channel import evidence
+from presage.theory.bilinear_bayes import BilinearBayes, bayes_bilinear
 from presage.theory.errors import SolveError
 from presage.theory.expectations import GaussHermite, Sobol
 from presage.theory.order_parameters import Overlaps
@@ -132,7 +134,15 @@ def least_test_error(channel: Channel, rho_0: float, V: float) -> tuple[float, f
     return float(found.mean()), 2.4 * float(found.std(ddof=1)) / sqrt(len(found))
 
 
-def bayes_optimal(problem: Problem) -> BayesSolution:
+@overload
+def bayes_optimal(problem: Problem) -> BayesSolution: ...
+
+
+@overload
+def bayes_optimal(problem: BilinearProblem) -> BilinearBayes: ...
+
+
+def bayes_optimal(problem: Problem | BilinearProblem) -> BayesSolution | BilinearBayes:
     """Least error of any method that knows the law of the target, the channel and the noise.
 
     ``q_hat = 2 alpha E |g|^2``, g the score of a label at posterior variance ``V = MMSE + Delta/2``, and
@@ -142,6 +152,8 @@ def bayes_optimal(problem: Problem) -> BayesSolution:
     Equation: [MTMKZ24] for quadratic networks, [BTEZ25] for attention.
     Checked: tests/test_bayes.py::test_check_values
     """
+    if isinstance(problem, BilinearProblem):
+        return bayes_bilinear(problem)
     _check.instance(
         "problem",
         problem,

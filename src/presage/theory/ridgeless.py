@@ -182,7 +182,8 @@ def _beyond(problem: Problem, solver: Solver | None) -> RidgelessSolution:
     if solver is None:
         solver = ExplicitMap() if isinstance(problem.channel, Linear) else StateEvolution(accuracy=ACCURACY)
     try:
-        found = solver.solve(problem, init=None, tol=1e-6)
+        # The limit is that of a student of sufficient width; the caveats say where this one is too narrow.
+        found = solver.solve(problem.replace(kappa=max(problem.kappa, 1.0)), init=None, tol=1e-6)
     except SolveError as failure:
         if isinstance(problem.penalty, NuclearPSD):
             raise

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import contextlib
 from functools import singledispatch
+from math import inf, sqrt
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from presage.model.anatomy import best_ratio
 from presage.model.channels import Channel, Linear, Softmax
 from presage.model.differences import loss_terms
 from presage.model.laws import Floats
-from presage.model.penalties import NuclearPSD
+from presage.model.penalties import Frobenius, NuclearPSD, Penalty
 from presage.model.problem import Problem
 from presage.theory import quadratic, ridge
 from presage.theory.expectations import Exact, GaussHermite, Rule, Sobol
@@ -24,6 +26,7 @@ from presage.theory.trapezoid import Trapezoid
 
 STEPS = 150  # of message passing, when Newton needs a better start
 FLATTEST = 1e-4  # curvature of a loss that is flat where it is least, so that the guess stays finite
+LEAST_RIDGE = 1e-4  # where the search starts for a penalty that costs nothing at the size of the target
 COARSE = 1e-5  # residual at which a cheap rule has done its work
 
 
@@ -72,9 +75,19 @@ def linear_guess(problem: Problem) -> Floats:
         point = quadratic.solve_point(problem.target, problem.noise, alpha, strength / (ratio * curvature), tol=1e-4)
         m_hat = 2.0 * strength / point.c
         return np.log([m_hat, (point.delta * m_hat) ** 2, m_hat / ratio])
-    conjugates = ridge.conjugates(problem, alpha, problem.penalty.ridge / curvature)  # type: ignore[attr-defined]
+    conjugates = ridge.conjugates(problem, alpha, like_ridge(problem) / curvature)
     m_hat = conjugates.m_hat * curvature * ratio
     return np.log([m_hat, conjugates.q_hat * (curvature * ratio) ** 2, conjugates.Sigma_hat * curvature])
+
+
+def like_ridge(problem: Problem) -> float:
+    """The ridge that costs as much as the penalty at the size of the target's eigenvalues."""
+    if isinstance(problem.penalty, Frobenius):
+        return problem.penalty.ridge
+    s = max(sqrt(problem.Q_0), problem.penalty.lowest)
+    cost = np.ravel(problem.penalty.value(np.array([max(0.0, problem.penalty.lowest), s]), problem.kappa))
+    found = float(cost[-1] - cost[0]) / s**2 if s > 0.0 else 0.0
+    return found if LEAST_RIDGE < found < inf else LEAST_RIDGE
 
 
 @singledispatch
@@ -212,13 +225,36 @@ def _pass(evaluator: Evaluator, y: Floats, rule: Rule, damping: float) -> Floats
     return y + damping * residual * min(1.0, 1.0 / float(np.abs(residual).max()))
 
 
+def strengthened(penalty: Penalty, factor: float) -> Penalty:
+    """The penalty times a factor."""
+    if isinstance(penalty, NuclearPSD):
+        return NuclearPSD(factor * penalty.weight_decay)
+    if isinstance(penalty, Frobenius):
+        return Frobenius(factor * penalty.ridge)
+    return Strengthened(penalty, factor)
+
+
+class Strengthened(Penalty):
+    """A penalty of one's own, times a factor."""
+
+    def __init__(self, penalty: Penalty, factor: float) -> None:
+        self.penalty, self.factor = penalty, factor
+        self.lowest, self.kinks = penalty.lowest, penalty.kinks
+
+    def value(self, eigenvalues: ArrayLike, kappa: float) -> Floats:
+        return self.factor * self.penalty.value(eigenvalues, kappa)
+
+    def shrink(self, x: ArrayLike, Sigma_hat: float, kappa: float) -> Floats:
+        """The factor moves to the other two terms: ``argmin_s r(s) + (Sigma_hat/4 s^2 - s x/2)/factor``."""
+        return self.penalty.shrink(np.asarray(x) / self.factor, Sigma_hat / self.factor, kappa)
+
+
 def _continue(evaluator: Evaluator, factor: float, rule: Rule, tol: float) -> Floats:
     """Follow the solution from a penalty `factor` times as strong down to the one asked for."""
-    name = "weight_decay" if isinstance(evaluator.problem.penalty, NuclearPSD) else "ridge"
-    strength = getattr(evaluator.problem.penalty, name)
+    problem = evaluator.problem
 
     def at(level: float) -> Evaluator:
-        return Evaluator(evaluator.problem.replace(**{name: strength * factor ** (1.0 - level)}))
+        return Evaluator(problem.replace(penalty=strengthened(problem.penalty, factor ** (1.0 - level))))
 
     level, step = 0.0, 0.25
     y = newton(at(0.0), linear_guess(at(0.0).problem), rule, tol=tol)[0].y

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import inf
+from math import inf, nan
 from typing import NamedTuple, final
 
 import numpy as np
 
 from presage.model.laws import Floats
-from presage.model.penalties import NuclearPSD
+from presage.model.penalties import Frobenius, NuclearPSD
 from presage.model.problem import Problem
 from presage.spectra.free import FreeConvolution
+from presage.spectra.functionals import start_of_largest
 from presage.spectra.learned import LearnedSpectrum, SingularValues
+from presage.spectra.shrunk import Shrunk
+from presage.spectra.shrunk_spectrum import ShrunkSpectrum
 from presage.theory import state_evolution
 from presage.theory.order_parameters import Conjugates, Overlaps
-from presage.theory.replicon import replicon, weight_factor
+from presage.theory.replicon import own_weight_factor, replicon, weight_factor
 
 SPIKE = 0.02  # a band lighter than this that holds one eigenvalue of the target alone is an outlier, not a bulk
 
@@ -56,37 +59,73 @@ class Solution:
 
     @property
     def cutoff(self) -> float:
-        """Eigenvalues of ``S_0 + delta GOE`` below ``2 lambda~/m_hat`` become zero (-inf for a ridge: none does)."""
+        """Eigenvalues of ``S_0 + delta GOE`` below ``2 lambda~/m_hat`` become zero (-inf for a ridge: none does).
+
+        For a penalty of one's own on positive semidefinite students, the largest eigenvalue that becomes zero, where
+        one does; otherwise nan: what becomes zero is not all that is below some number.
+        """
         penalty = self.problem.penalty
         if isinstance(penalty, NuclearPSD):
             return 2.0 * penalty.lambda_tilde(self.problem.kappa) / self.conjugates.m_hat
-        return -inf
+        if isinstance(penalty, Frobenius):
+            return -inf
+        zeros = [p.right for p in self._shrunk.plateaus if p.value == 0.0 and penalty.lowest == 0.0]
+        return zeros[0] if zeros else nan
 
     @property
     def scale(self) -> float:
-        """Factor on the eigenvalues that are kept: ``m_hat/Sigma_hat`` (``m_hat Sigma`` for a ridge)."""
+        """Factor on the eigenvalues that are kept: ``m_hat/Sigma_hat`` (``m_hat Sigma`` for a ridge).
+
+        For a penalty of one's own nan: its shrinkage need not be a shift and a factor.
+        """
         if isinstance(self.problem.penalty, NuclearPSD):
             return self.conjugates.m_hat / self.conjugates.Sigma_hat
-        return self.conjugates.m_hat * self.overlaps.Sigma
+        if isinstance(self.problem.penalty, Frobenius):
+            return self.conjugates.m_hat * self.overlaps.Sigma
+        return nan
 
     @cached_property
     def _free(self) -> FreeConvolution:
         return FreeConvolution(self.problem.target, self.delta)
 
     @cached_property
-    def spectrum(self) -> LearnedSpectrum:
+    def wide_rank(self) -> float:
+        """Mass above the cutoff: the rank, unless the student is too narrow for it and keeps the largest part only."""
+        if not isinstance(self.problem.penalty, NuclearPSD):
+            return self.rank
+        return 1.0 - float(self._free.cdf(self.cutoff))
+
+    @cached_property
+    def _start(self) -> float:
+        """Where the eigenvalues of ``S_0 + delta GOE`` begin that a narrow student keeps; -inf for a wide one."""
+        narrow = isinstance(self.problem.penalty, NuclearPSD) and self.problem.kappa < self.wide_rank
+        return start_of_largest(self._free, self.problem.kappa) if narrow else -inf
+
+    @cached_property
+    def _shrunk(self) -> Shrunk:
+        problem = self.problem
+        return state_evolution.shrunk(problem.penalty, problem.target, problem.kappa, self.conjugates)
+
+    @property
+    def _built_in(self) -> bool:
+        return isinstance(self.problem.penalty, NuclearPSD | Frobenius)
+
+    @cached_property
+    def spectrum(self) -> LearnedSpectrum | ShrunkSpectrum:
         """Law of the eigenvalues of ``S_fit``."""
-        return LearnedSpectrum(self._free, self.scale, self.cutoff)
+        if not self._built_in:
+            return ShrunkSpectrum(self._shrunk)
+        return LearnedSpectrum(self._free, self.scale, self.cutoff, self._start)
 
     @cached_property
     def singular_values(self) -> SingularValues:
         """Law of the singular values of ``W_fit/(m d)^(1/4)``."""
-        if self.cutoff == -inf:
+        if not isinstance(self.problem.penalty, NuclearPSD):
             raise AttributeError(
                 "`singular_values` is the law of a factor W, and this model trains S itself. "
                 "Use `spectrum`, the law of the eigenvalues of S."
             )
-        return SingularValues(self._free, self.scale, self.cutoff)
+        return SingularValues(self._free, self.scale, self.cutoff, self._start)
 
     @cached_property
     def _bands(self) -> list[tuple[Bulk, bool]]:
@@ -95,10 +134,13 @@ class Solution:
         edges = spectrum.bands
         if len(edges) == 0:
             return []
-        middle_of_gaps = 0.5 * (edges[:-1, 1] + edges[1:, 0])
-        cumulative = np.concatenate([[1.0 - self.rank], spectrum.cdf(middle_of_gaps), [1.0]])
-        masses = np.diff(cumulative)
-        atoms = self._target_atoms_in_bands()[-len(edges) :]
+        if isinstance(spectrum, ShrunkSpectrum):
+            masses = spectrum.band_masses
+            atoms = self._target_atoms_in_bands()[[piece.band for piece in spectrum.pieces]]
+        else:
+            middle_of_gaps = 0.5 * (edges[:-1, 1] + edges[1:, 0])
+            masses = np.diff(np.concatenate([[1.0 - self.rank], spectrum.cdf(middle_of_gaps), [1.0]]))
+            atoms = self._target_atoms_in_bands()[-len(edges) :]
         return [
             (Bulk(float(left), float(right), float(mass)), bool(count == 1 and mass < SPIKE))
             for (left, right), mass, count in zip(edges, masses, atoms, strict=True)
@@ -127,9 +169,11 @@ class Solution:
 
     @cached_property
     def _weight_factor(self) -> float:
-        if self.cutoff == -inf:
+        if isinstance(self.problem.penalty, Frobenius):
             return self.overlaps.Sigma**2
-        factor = weight_factor(self.problem.target, self.delta, self.cutoff)
+        if not self._built_in:
+            return own_weight_factor(self._shrunk) / self.conjugates.m_hat**2
+        factor = weight_factor(self.problem.target, self.delta, self.cutoff, self._start)
         return factor / self.conjugates.Sigma_hat**2
 
     @cached_property
@@ -145,7 +189,7 @@ class Solution:
         bars["replicon"] = self.replicon * relative
         bars["delta"] = self.delta * (0.5 * self._relative("q_hat") + self._relative("m_hat"))
         bars["scale"] = abs(self.scale) * (self._relative("m_hat") + self._relative("Sigma_hat"))
-        bars["cutoff"] = abs(self.cutoff) * self._relative("m_hat") if self.cutoff > -inf else 0.0
+        bars["cutoff"] = abs(self.cutoff) * self._relative("m_hat") if self.cutoff != -inf else 0.0
         return bars
 
     def _relative(self, name: str) -> float:
@@ -157,16 +201,22 @@ class Solution:
         """Plain sentences: where this prediction is outside the claim that supports it."""
         said = list(self.notes)
         problem = self.problem
-        if isinstance(problem.penalty, NuclearPSD) and problem.kappa < self.rank - self.error_bars["rank"]:
+        if self._start > -inf:
             said.append(
-                f"kappa = {problem.kappa:g} is below the rank {self.rank:.4g}: outside the claim, "
-                "which needs a student at least as wide as the rank it would learn."
+                f"kappa = {problem.kappa:g} is below the rank {self.wide_rank:.4g} that these eigenvalues ask for: "
+                "outside the claim, which needs a student at least as wide as that. "
+                "The prediction keeps the largest eigenvalues, a heuristic [GTXEKZ26]."
             )
-        if self.replicon >= 1.0:
+        if self.replicon == inf:
+            said.append(
+                "the shrinkage of the eigenvalues jumps inside a bulk, which makes the replicon infinite: "
+                "the replica-symmetric prediction is unstable here."
+            )
+        elif self.replicon >= 1.0:
             said.append(
                 f"the replicon is {self.replicon:.3g}, not below 1: the replica-symmetric prediction is unstable here."
             )
-        if isinstance(problem.penalty, NuclearPSD) and problem.target.support[0, 0] < 0:
+        if problem.penalty.lowest >= 0.0 and problem.target.support[0, 0] < 0:
             said.append("the target has negative eigenvalues, which a positive semidefinite student cannot learn.")
         return tuple(said)
 

@@ -48,6 +48,14 @@ class ExplicitMap(Solver):
                 self,
                 "Leave solver out, or use StateEvolution().",
             )
+        if not isinstance(problem.penalty, NuclearPSD | Frobenius):
+            raise _check.complaint(
+                "solver",
+                "fit the penalty",
+                "the explicit map exists for NuclearPSD and Frobenius only",
+                self,
+                "Leave solver out, or use StateEvolution().",
+            )
         L, alpha = problem.channel.n_in, problem.alpha
         if isinstance(problem.penalty, NuclearPSD):
             strength = problem.penalty.lambda_tilde(problem.kappa)
@@ -57,11 +65,20 @@ class ExplicitMap(Solver):
             else:
                 point = quadratic.solve_point(problem.target, problem.noise, alpha * L, strength)
                 m_hat = 2.0 * strength / point.c
+            if point.functionals.rank > problem.kappa:
+                raise _check.complaint(
+                    "solver",
+                    "fit the width",
+                    f"kappa = {problem.kappa:g} is below the rank {point.functionals.rank:.4g}, "
+                    "and the explicit map is for students at least as wide as that",
+                    self,
+                    "Leave solver out, or use StateEvolution().",
+                )
             conjugates = Conjugates(m_hat, (point.delta * m_hat) ** 2, m_hat)
             residual, count = point.residual, point.evaluations
             relative = residual + point.functionals.relative_error
         else:
-            conjugates = ridge.conjugates(problem, alpha * L, problem.penalty.ridge)  # type: ignore[attr-defined]
+            conjugates = ridge.conjugates(problem, alpha * L, problem.penalty.ridge)
             residual, count, relative = 0.0, 1, 1e-14
         side = weight_side(problem.penalty, problem.target, problem.kappa, conjugates)
         m, q, Sigma = side.overlaps
@@ -213,6 +230,17 @@ def _describe(rule: object) -> str:
     return repr(rule)
 
 
+def _explicit(problem: Problem) -> bool:
+    """Whether the explicit map applies: a linear channel, and a student that is not too narrow for what it learns."""
+    penalty = problem.penalty
+    if not isinstance(problem.channel, Linear) or not isinstance(penalty, NuclearPSD):
+        return isinstance(problem.channel, Linear) and isinstance(penalty, Frobenius)
+    if problem.kappa >= 1.0:
+        return True
+    alpha, strength = problem.alpha * problem.channel.n_in, penalty.lambda_tilde(problem.kappa)
+    return quadratic.solve_point(problem.target, problem.noise, alpha, strength).functionals.rank <= problem.kappa
+
+
 def solve(
     problem: Problem,
     *,
@@ -251,15 +279,8 @@ def solve(
             reason="it is a solution nearby from which to start",
             remedy="Pass the result of solve at a neighbouring point, or leave it out.",
         )
-    _check.instance(
-        "penalty",
-        problem.penalty,
-        (NuclearPSD, Frobenius),
-        reason="no equations are known for others yet",
-        remedy="Use NuclearPSD or Frobenius.",
-    )
     if solver is None:
-        solver = ExplicitMap() if isinstance(problem.channel, Linear) else StateEvolution()
+        solver = ExplicitMap() if _explicit(problem) else StateEvolution()
     _check.instance(
         "solver",
         solver,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import singledispatch
-from math import sqrt
+from math import isfinite, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +11,9 @@ import numpy as np
 from presage.model.laws import Floats, SpectralLaw
 from presage.model.penalties import Frobenius, NuclearPSD, Penalty
 from presage.model.problem import Problem
+from presage.spectra.free import FreeConvolution
 from presage.spectra.functionals import functionals
+from presage.spectra.shrunk import Shrunk
 from presage.theory.expectations import Averages
 from presage.theory.order_parameters import Conjugates, Overlaps
 
@@ -36,28 +38,62 @@ def delta(conjugates: Conjugates) -> float:
 def weight_side(penalty: Penalty, target: SpectralLaw, kappa: float, conjugates: Conjugates) -> WeightSide:
     """Overlaps of the matrix that the penalty makes of ``m_hat S_0 + sqrt(q_hat) GOE``, whose spectrum is D.
 
-    Its eigenvalues are ``argmin_T R(T)/d + (Sigma_hat/4) sum T_i^2 - (1/2) sum T_i D_i``.
+    Its eigenvalues are ``argmin_T R(T)/d + (Sigma_hat/4) sum T_i^2 - (1/2) sum T_i D_i``, that is ``s(x)`` for ``x``
+    from ``mu_delta``, and with ``h`` its Hilbert part
 
-    Equation: [BETKZ25] (43)-(44).
+    ``q = int s^2 mu``, ``m = int s (x - 2 delta^2 h) mu``, ``Sigma = (2/m_hat) int s h mu``.
+
+    The conditional mean of the target's eigenvalue is ``x - 2 delta^2 h``; the third is the derivative of Psi in
+    q_hat by the free Burgers equation, and holds where s jumps as well.
+
+    Equation: [BETKZ25] (43)-(44), the integrals derived.
     Departs: R(T) is divided by d, not by d^2 as printed, or the penalty would not act.
-    Checked: tests/test_state_evolution.py::test_the_fixed_point_is_stationary
+    Checked: tests/test_own_penalties.py::test_the_fixed_point_is_stationary
     """
-    raise TypeError(f"no state evolution is known for the penalty {penalty!r}; use NuclearPSD or Frobenius")
+    m_hat, _, Sigma_hat = conjugates
+    image = shrunk(penalty, target, kappa, conjugates)
+    t = image.free.t
+    nodes = image.nodes()
+    x, s, mass, hilbert = nodes.x, nodes.s, nodes.mass, nodes.hilbert
+    q, along = float(mass @ s**2), float(mass @ (s * x))
+    overlaps = Overlaps(m=along - 2.0 * t * hilbert, q=q, Sigma=2.0 / m_hat * hilbert)
+    paid = float(mass @ penalty.value(s, kappa))
+    psi = 2.0 * (paid + 0.25 * Sigma_hat * q - 0.5 * m_hat * along)
+    rank = min(float(mass[s != 0.0].sum()), 1.0)
+    # Q_0 = int x^2 mu - delta^2 turns both distances into forms that do not cancel near perfect recovery.
+    estimation_error = float(mass @ (x - s) ** 2) + t * (4.0 * hilbert - 1.0)
+    deficit = float(mass @ (x * (x - s))) + t * (2.0 * hilbert - 1.0)
+    return WeightSide(overlaps, psi, paid, rank, estimation_error, deficit)
+
+
+def shrunk(penalty: Penalty, target: SpectralLaw, kappa: float, conjugates: Conjugates) -> Shrunk:
+    """The shrinkage ``s(x)`` of the eigenvalues of ``S_0 + delta GOE``, ``s(x) = shrink(m_hat x, Sigma_hat)``."""
+    m_hat, _, Sigma_hat = conjugates
+
+    def s(x: Floats) -> Floats:
+        return np.asarray(penalty.shrink(m_hat * x, Sigma_hat, kappa))
+
+    corners = {float(k) for k in (0.0, *penalty.kinks, penalty.lowest) if isfinite(k) and k >= penalty.lowest}
+    return Shrunk(FreeConvolution(target, delta(conjugates)), s, tuple(sorted(corners)))
 
 
 @weight_side.register
 def nuclear_psd(penalty: NuclearPSD, target: SpectralLaw, kappa: float, conjugates: Conjugates) -> WeightSide:
-    """Soft thresholding on the positive side: ``S = (M - 2 lambda~)_+/Sigma_hat``.
+    """Soft thresholding on the positive side: ``S = (M - 2 lambda~)_+/Sigma_hat``, of rank kappa at most.
 
     ``q = (m_hat/Sigma_hat)^2 J``, ``m = (m_hat/Sigma_hat)[int_c x(x-c) mu - 2 delta^2 I]``, ``Sigma Sigma_hat = 2 I``.
+    A student narrower than that rank keeps the largest eigenvalues, a fraction kappa of all: the best S of its rank.
+    The same integrals, begun where these begin, are still the derivatives of Psi (the boundary adds nothing, since the
+    mass above it is fixed), but the minimum is no longer one of a convex problem: a heuristic.
 
-    Equation: [BETKZ25] (55), first three lines.
+    Equation: [BETKZ25] (55), first three lines; [GTXEKZ26] for the truncation.
     Checked: tests/test_state_evolution.py::test_overlaps_are_those_of_a_sampled_matrix
+    Checked: tests/test_rank_limited.py::test_the_fixed_point_is_stationary
     """
     m_hat, _, Sigma_hat = conjugates
     noise = delta(conjugates)
     lambda_tilde = penalty.lambda_tilde(kappa)
-    f = functionals(target, noise, 2.0 * lambda_tilde / m_hat)
+    f = functionals(target, noise, 2.0 * lambda_tilde / m_hat, most=kappa)
     scale = m_hat / Sigma_hat
     A = f.overlap - 2.0 * noise**2 * f.I
     # Distances to the target without the cancellation of Q_0 - 2m + q and Q_0 - m near perfect recovery.

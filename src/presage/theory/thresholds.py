@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isinf
-from typing import final
+from typing import final, overload
 
 from presage import _check
+from presage.model.bilinear import BilinearProblem
 from presage.model.channels import Linear, Softmax
 from presage.model.penalties import Frobenius
 from presage.model.problem import Problem
 from presage.theory import low_rank, recovery
+from presage.theory.bilinear_thresholds import BilinearThresholds, bilinear_thresholds
 from presage.theory.interpolation import interpolation_threshold, rank_of
 
 LOW_RANK = 0.1  # above it there is no sharp onset of learning
@@ -43,7 +45,15 @@ class Thresholds:
         return "\n".join([*lines, *(f"caveat: {line}" for line in self.caveats)])
 
 
-def thresholds(problem: Problem) -> Thresholds:
+@overload
+def thresholds(problem: Problem) -> Thresholds: ...
+
+
+@overload
+def thresholds(problem: BilinearProblem) -> BilinearThresholds: ...
+
+
+def thresholds(problem: Problem | BilinearProblem) -> Thresholds | BilinearThresholds:
     """Thresholds of a problem: how many samples it fits, and from how many on the target is found.
 
     They follow from those of a quadratic network: a sample of linear attention is worth ``L_in`` of its labels, one of
@@ -53,6 +63,8 @@ def thresholds(problem: Problem) -> Thresholds:
     Departs: recovery without factors is at 1/2 in units of (L_in - 1) alpha, not of alpha.
     Checked: tests/test_thresholds.py::test_thresholds_count_the_components_of_a_sample
     """
+    if isinstance(problem, BilinearProblem):
+        return bilinear_thresholds(problem)
     _check.instance(
         "problem",
         problem,
