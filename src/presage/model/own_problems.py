@@ -1,4 +1,4 @@
-"""Named problems with the channels of `own_channels` and the penalties of `own_penalties`."""
+"""Named problems of the channels and penalties that are written on the public interface alone."""
 
 from __future__ import annotations
 

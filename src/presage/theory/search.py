@@ -25,8 +25,8 @@ from presage.theory.state_evolution import sample_side
 from presage.theory.trapezoid import Trapezoid
 
 STEPS = 150  # of message passing, when Newton needs a better start
-FLATTEST = 1e-4  # curvature of a loss that is flat where it is least, so that the guess stays finite
 LEAST_RIDGE = 1e-4  # where the search starts for a penalty that costs nothing at the size of the target
+FLATTEST = 1e-4  # curvature of a loss that is flat where it is least, so that the guess stays finite
 COARSE = 1e-5  # residual at which a cheap rule has done its work
 
 
