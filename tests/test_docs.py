@@ -13,7 +13,7 @@ BLOCK = re.compile(r"```python\n(?P<code>.*?)```\n(?:\n```\n(?P<shown>.*?)```\n)
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
-@pytest.mark.parametrize("page", ["add-a-channel.md"])
+@pytest.mark.parametrize("page", ["add-a-channel.md", "how-much-data.md"])
 def test_every_block_runs_and_prints_what_is_shown(page, capsys):
     names: dict = {"__name__": "__main__"}
     blocks = [*BLOCK.finditer((DOCS / page).read_text(encoding="utf-8"))]

@@ -9,15 +9,17 @@ from typing import Literal, final
 from scipy.optimize import minimize_scalar
 
 from presage import _check
+from presage.model.channels import Linear
 from presage.model.penalties import Frobenius, NuclearPSD
 from presage.model.problem import Problem
 from presage.theory.errors import SolveError
 from presage.theory.ridgeless import RidgelessSolution, ridgeless
 from presage.theory.solution import Solution
-from presage.theory.solve import Solver, solve
+from presage.theory.solve import Solver, StateEvolution, solve
 
 WEAKEST, STRONGEST = log(1e-7), log(1e3)  # of the strength: where the search stops
 STRIDE = log(4.0)
+SEARCHED = 1e-3  # relative accuracy of the errors that are compared on the way
 Measure = Literal["test_error", "estimation_error"]
 
 
@@ -111,13 +113,15 @@ def optimal_regularization(
         raise _check.complaint("measure", 'be "test_error" or "estimation_error"', "one is minimised", measure, remedy)
     name = "weight_decay" if isinstance(problem.penalty, NuclearPSD) else "ridge"
     given = float(getattr(problem.penalty, name))
-    curve = _Curve(problem, name, measure, solver)
+    rough = None if isinstance(problem.channel, Linear) else StateEvolution(accuracy=SEARCHED)
+    curve = _Curve(problem, name, measure, solver or rough)
     found = curve.bracket(min(max(log(given), WEAKEST + STRIDE), STRONGEST - STRIDE) if given > 0 else log(0.1))
     if found is None:
         return _at_a_border(curve)
     minimize_scalar(curve, bounds=found, method="bounded", options={"xatol": tol})
     best = min(curve.solved, key=curve)
-    return Optimum(name, exp(best), curve.solved[best], len(curve.solved))
+    solution = solve(curve.solved[best].problem, solver=solver, init=curve.solved[best])
+    return Optimum(name, exp(best), solution, len(curve.solved) + 1)
 
 
 def _at_a_border(curve: _Curve) -> Optimum:
@@ -127,6 +131,6 @@ def _at_a_border(curve: _Curve) -> Optimum:
         return Optimum(curve.name, exp(best), curve.solved[best], len(curve.solved), (note,))
     note = f"the error is least as the {curve.name} vanishes."
     try:
-        return Optimum(curve.name, 0.0, ridgeless(curve.problem, solver=curve.solver), len(curve.solved), (note,))
+        return Optimum(curve.name, 0.0, ridgeless(curve.problem), len(curve.solved), (note,))
     except SolveError:
         return Optimum(curve.name, exp(best), curve.solved[best], len(curve.solved), (note,))
