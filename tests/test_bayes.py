@@ -57,7 +57,15 @@ def test_the_published_score_of_hardmax_is_wrong(alpha):
     assert 1 / (2 * alpha * right) == pytest.approx(solution.delta**2, rel=1e-9)
 
 
-CHANNELS = [ps.Linear(1), ps.Linear(2), ps.Softmax(2), ps.Softmax(3, 2.0, 0.5), ps.Hardmax()]
+CHANNELS = [
+    ps.Linear(1),
+    ps.Linear(2),
+    ps.Softmax(2),
+    ps.Softmax(3, 2.0, 0.5),
+    ps.Hardmax(),
+    ps.PairComparison(3.0),
+    ps.Huber(2),
+]
 
 
 @pytest.mark.parametrize("channel", CHANNELS, ids=str)
@@ -67,7 +75,7 @@ def test_evidence_is_the_average_of_the_score(channel, q, V):
     rng = np.random.default_rng(3)
     omega = np.sqrt(q) * rng.standard_normal((100_000, channel.n_in))
     z_0 = omega + np.sqrt(V) * rng.standard_normal(omega.shape)
-    g = score(channel, z_0, channel.target_output(z_0), omega, V)
+    g = score(channel, z_0, channel.draw_labels(z_0, rng), omega, V)
     square, product = np.sum(g * g, axis=1), np.sum(g * (z_0 - omega), axis=1) / V
     expected = evidence(channel, q, V).square
     for values in (square, product):
@@ -173,6 +181,55 @@ def test_nothing_does_better(alpha, noise):
         best, learned = ps.bayes_optimal(problem), ps.solve(problem)
         assert best.mmse <= learned.estimation_error
         assert best.test_error <= learned.test_error + learned.error_bars["test_error"]
+
+
+class OwnSoftmax(ps.Channel):
+    """Written by a user: labels fix what it sees, which has to be found out."""
+
+    n_tokens = 2
+
+    def output(self, z):
+        weights = np.exp(self.matrix(z))
+        return weights / weights.sum(axis=-1, keepdims=True)
+
+
+class OwnHardmax(ps.Channel):
+    """Written by a user: labels are signs, and the score is written."""
+
+    n_tokens = 2
+
+    def output(self, z):
+        return ps.Hardmax().output(z)
+
+    def score(self, label, omega, V):
+        signs = 2.0 * np.stack([label[..., 0, 0], label[..., 1, 1]], axis=-1) - 1.0
+        like = np.stack([signs[..., 0], np.zeros(len(signs)), signs[..., 1]], axis=-1)
+        return score(ps.Hardmax(), like, label, omega, V)
+
+
+def test_channels_of_ones_own_have_a_bayes_error():
+    """A user's softmax and hard maximum give the built-in ones; the loss of a learner plays no part."""
+    problem = ps.attention(MP, alpha=0.3, weight_decay=0.1, noise=0.5)
+    own = ps.bayes_optimal(problem.replace(channel=OwnSoftmax()))
+    built_in = ps.bayes_optimal(problem)
+    assert own.mmse == pytest.approx(built_in.mmse, rel=1e-10)
+    assert abs(own.test_error - built_in.test_error) < 2 * own.error_bars["test_error"]
+    hard = ps.hardmax_attention(MP, alpha=0.5)
+    written = ps.bayes_optimal(hard.replace(channel=OwnHardmax()))
+    expected = ps.bayes_optimal(hard).mmse
+    assert abs(written.mmse - expected) < written.error_bars["mmse"] < 0.05 * expected
+    robust = ps.bayes_optimal(ps.robust_network(MP, alpha=0.5, weight_decay=0.1, noise=0.5))
+    assert robust.mmse == pytest.approx(ps.bayes_optimal(network(0.5, 0.5, 0.5)).mmse, rel=1e-10)
+    assert "squared losses only" in str(robust)
+
+
+def test_sharp_comparisons_say_more():
+    errors = [
+        ps.bayes_optimal(ps.pair_comparison(MP, alpha=1.0, weight_decay=0.1, beta=b)).mmse for b in (0.1, 1.0, 5.0)
+    ]
+    assert 1.0 > errors[0] > errors[1] > errors[2]
+    learned = ps.solve(ps.pair_comparison(MP, alpha=1.0, weight_decay=0.1)).estimation_error
+    assert errors[1] < learned
 
 
 def test_limits_in_alpha():
