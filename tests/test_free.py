@@ -366,3 +366,13 @@ def test_a_hundred_thousand_atoms():
     assert len(free.support) > 10
     rank = functionals(law, delta, 0.05).rank
     assert rank == pytest.approx(1 - free.cdf(0.05), rel=1e-11)
+
+
+@pytest.mark.parametrize(("delta", "c"), [(0.4, 0.3), (1.1, 0.9), (0.7, -0.2)])
+def test_derivatives_of_the_risk_agree_with_differences(delta, c):
+    law, h = MarchenkoPastur(0.5), 1e-5
+    f = functionals(law, delta, c)
+    in_delta = (functionals(law, delta + h, c).risk - functionals(law, delta - h, c).risk) / (2 * h)
+    in_c = (functionals(law, delta, c + h).risk - functionals(law, delta, c - h).risk) / (2 * h)
+    assert f.drisk_ddelta == pytest.approx(in_delta, rel=1e-7)
+    assert f.drisk_dc == pytest.approx(in_c, rel=1e-7)

@@ -94,6 +94,20 @@ class Functionals:
         return self.below + self.c**2 * self.rank + self.delta**2 * (4.0 * self.I - 1.0)
 
     @property
+    def drisk_ddelta(self) -> float:
+        """Derivative of the risk in delta, ``4 delta (I + delta dI/ddelta - c int h mu)``.
+
+        Equation: derived, from the free Burgers equation.
+        Checked: tests/test_free.py::test_derivatives_of_the_risk_agree_with_differences
+        """
+        return 4.0 * self.delta * (self.I + self.delta * self.dI_ddelta - self.c * self.hilbert)
+
+    @property
+    def drisk_dc(self) -> float:
+        """Derivative of the risk in the cutoff, ``2 c int mu - 4 delta^2 int h mu``."""
+        return 2.0 * self.c * self.rank - 4.0 * self.delta**2 * self.hilbert
+
+    @property
     def deficit(self) -> float:
         """``Q_0 - A`` with ``A = int_c x(x-c) mu - 2 delta^2 I``: how far the overlap at scale one is from perfect.
 

@@ -14,9 +14,10 @@ from presage import _check
 from presage.model.bilinear import BilinearProblem
 from presage.model.laws import Floats
 from presage.spectra.rectangular import RectangularConvolution
-from presage.theory.bilinear_map import UNRESOLVED, solve_bilinear_point
+from presage.theory.bilinear_map import solve_bilinear_point
 from presage.theory.bilinear_thresholds import minimal_nuclear_norm
 from presage.theory.errors import SolveError
+from presage.theory.two_equations import UNRESOLVED
 
 UNIVERSAL = (
     "the measurements q_a k_b' of tokens are replaced by Gaussian matrices of the same covariance (heuristic; "

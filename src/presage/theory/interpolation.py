@@ -15,7 +15,7 @@ from scipy.optimize import brentq
 from presage.model.laws import SpectralLaw
 from presage.spectra.functionals import Functionals, functionals
 from presage.theory.errors import SolveError
-from presage.theory.quadratic import Point
+from presage.theory.two_equations import Point
 
 LEAST, MOST = log(1e-15), log(1e9)  # of delta: where a search for it gives up
 LOST = 12.0  # e-folds of delta from the start at which Newton's method is on the wrong way
@@ -24,7 +24,7 @@ ROOT = 1e-12  # residual of a root
 NOT_FOUND = "The noise level of an interpolating network was not found."
 
 
-def interpolating_point(target: SpectralLaw, noise: float, alpha: float) -> Point:
+def interpolating_point(target: SpectralLaw, noise: float, alpha: float) -> Point[Functionals]:
     """Network of least weight among those that fit every label: the limit of vanishing weight decay.
 
     ``2 alpha delta^2 = risk + Delta/2`` and ``alpha = I(delta, c)``, for alpha below the threshold of interpolation
@@ -62,7 +62,7 @@ class _Interpolating:
         first = (f.risk + 0.5 * self.noise) / (2.0 * self.alpha * f.delta**2) - 1.0
         return first, f.I / self.alpha - 1.0
 
-    def newton(self, delta: float, c: float) -> Point:
+    def newton(self, delta: float, c: float) -> Point[Functionals]:
         """Damped Newton in ``(log delta, c/delta)``; the cutoff may be negative on the way."""
         f = self.at(delta, c)
         size = float(np.hypot(*self.residuals(f)))
@@ -71,11 +71,9 @@ class _Interpolating:
                 break
             first, second = self.residuals(f)
             d, unit = f.delta, 2.0 * self.alpha * f.delta**2
-            risk_c = -4.0 * d**2 * f.hilbert + 2.0 * f.c * f.rank
-            risk_d = 4.0 * d * f.I + 4.0 * d**2 * f.dI_ddelta - 4.0 * f.c * d * f.hilbert
             slopes = np.array(
                 [
-                    [(d * risk_d + f.c * risk_c) / unit - 2.0 * (first + 1.0), d * risk_c / unit],
+                    [(d * f.drisk_ddelta + f.c * f.drisk_dc) / unit - 2.0 * (first + 1.0), d * f.drisk_dc / unit],
                     [(d * f.dI_ddelta + f.c * f.dI_dc) / self.alpha, d * f.dI_dc / self.alpha],
                 ]
             )
@@ -127,7 +125,7 @@ class _Interpolating:
         return root, self.cutoff(root, c[0]).c
 
 
-def unpenalized_point(target: SpectralLaw, noise: float, alpha: float) -> Point:
+def unpenalized_point(target: SpectralLaw, noise: float, alpha: float) -> Point[Functionals]:
     """Minimum of the loss over all ``S >= 0`` once there are more labels than a network can fit: a cutoff of zero.
 
     ``2 alpha delta^2 = risk(delta, 0) + Delta/2``.
