@@ -40,6 +40,7 @@ slow: $(INSTALLED)
 # the index of its small build is named. Without them the benchmark runs, and says how to get them.
 bench: $(INSTALLED)
 	$(BIN)/python bench/theory.py
+	$(BIN)/python bench/core.py
 	$(BIN)/python bench/training.py
 
 lint: $(INSTALLED)

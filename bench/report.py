@@ -1,25 +1,29 @@
-"""What the benchmarks share: words and tables, the machine, a fresh process, and a page that is written whole."""
+"""What the benchmarks share: time, words and tables, the machine, a fresh process, a page that is written whole."""
 
 from __future__ import annotations
 
 import json
 import os
 import platform
+import statistics
 import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import numba
 import numpy as np
+import psutil
 import scipy
 
 import presage as ps
+
+T = TypeVar("T")
 
 # Lines of a script that leave the peak memory of its process, in bytes, in `peak`.
 PEAK_MEMORY = """
@@ -48,6 +52,88 @@ def met(checks: Sequence[Check]) -> str:
     if missed:
         return "no: " + ", ".join(missed)
     return "not measured: " + ", ".join(unknown) if unknown else "yes"
+
+
+@dataclass(frozen=True)
+class Timing(Generic[T]):
+    """CPU seconds of a call, several times, and what the last one returned."""
+
+    seconds: tuple[float, ...]
+    value: T
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.seconds)
+
+    @property
+    def least(self) -> float:
+        return min(self.seconds)
+
+    def over(self, other: Timing[Any]) -> float:
+        """How many times as long as `other`, measured by turns: the median of the ratios of the rounds."""
+        return statistics.median(a / b for a, b in zip(self.seconds, other.seconds, strict=True))
+
+    def __str__(self) -> str:
+        return f"{span(self.median)} ({span(self.least)})"
+
+
+def timed(call: Callable[[], T], repeats: int) -> Timing[T]:
+    """CPU time of `call`, after one call that is not counted."""
+    return side_by_side({"": call}, repeats)[""]
+
+
+def side_by_side(calls: Mapping[str, Callable[[], T]], rounds: int, *, warm: bool = True) -> dict[str, Timing[T]]:
+    """CPU time of the calls by turns, so that all see the same machine; with `warm`, after a round not counted."""
+    seconds: dict[str, list[float]] = {name: [] for name in calls}
+    values = {name: call() for name, call in calls.items()} if warm else {}
+    for _ in range(rounds):
+        for name, call in calls.items():
+            began = time.process_time()
+            values[name] = call()
+            seconds[name].append(time.process_time() - began)
+    return {name: Timing(tuple(seconds[name]), values[name]) for name in calls}
+
+
+def relative(value: float, reference: float) -> float:
+    return abs(value / reference - 1.0)
+
+
+class Line(Protocol):
+    """A row of a table: what was done, and what was asked for."""
+
+    @property
+    def work(self) -> str: ...
+
+    @property
+    def checks(self) -> tuple[Check, ...]: ...
+
+
+def verdict(rows: Sequence[Line]) -> str:
+    """What is reached and what is not, in a sentence each."""
+    asked = [(row.work, met(row.checks)) for row in rows if row.checks]
+    reached = [work for work, answer in asked if answer == "yes"]
+    missed = [f"{work} ({answer})" for work, answer in asked if answer != "yes"]
+    parts = ["Reached: " + "; ".join(reached) + "."] if reached else []
+    parts.append("Not reached: " + "; ".join(missed) + "." if missed else "Nothing that was asked for is missed.")
+    return " ".join(parts)
+
+
+class Company:
+    """How much of the machine others use: a benchmark on a shared machine is worth less."""
+
+    def __init__(self) -> None:
+        self.began = self._times()
+
+    @staticmethod
+    def _times() -> tuple[float, float, float]:
+        """Seconds of the clock, of all cores at work, and of this process and its children at work."""
+        now = psutil.cpu_times()
+        return time.perf_counter(), now.user + now.system + getattr(now, "nice", 0.0), sum(os.times()[:4])
+
+    @property
+    def share(self) -> float:
+        clock, busy, own = (after - before for after, before in zip(self._times(), self.began, strict=True))
+        return max(0.0, busy - own) / (clock * (os.cpu_count() or 1))
 
 
 def fresh_process(script: str, timeout: float | None = None) -> tuple[dict[str, Any], float]:

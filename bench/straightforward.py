@@ -1,4 +1,4 @@
-"""The straightforward method, as a baseline for bench/theory.py; imports nothing from presage.
+"""The straightforward method, as a baseline for bench/theory.py and bench/core.py; imports nothing from presage.
 
 What the code of a paper would do, done carefully: the spectral density by np.roots of a cubic, one x at a
 time; J by scipy.integrate.quad and its derivatives by central differences; the sample side by Monte Carlo,
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import quad
-from scipy.optimize import minimize
+from scipy.optimize import minimize, root
 
 Vector = NDArray[np.float64]
 
@@ -281,3 +281,69 @@ def quadratic_point(
         "cpu_seconds": seconds,
         "cpu_seconds_per_iteration": seconds / iterations,
     }
+
+
+# ---------------------------------------------------------------------------- quadratic network, Bayes-optimal
+
+
+@dataclass
+class BayesEquation:
+    """delta^2 = (MMSE(delta^2) + noise/2)/(2 alpha) for a Marchenko-Pastur target; counts its integrals.
+
+    `accuracy` is the relative one that is wanted of the MMSE. The integrals and the stopping are a tenth of it: the
+    MMSE is a difference of terms up to ten times larger, and the last step of an iteration is not all that is left.
+    """
+
+    kappa_0: float
+    noise: float
+    alpha: float
+    accuracy: float = 1e-6
+    evaluations: int = 0
+
+    def mmse(self, t: float) -> float:
+        """t - (4 pi^2/3) t^2 times the integral of the cube of the density, band by band."""
+        delta = float(np.sqrt(t))
+        band = edges(delta, self.kappa_0)
+        cube = 0.0
+        for low, high in zip(band[::2], band[1::2], strict=True):
+            cube += quad(
+                lambda x: density(x, delta, self.kappa_0)[0] ** 3,
+                low,
+                high,
+                epsabs=0.0,
+                epsrel=0.1 * self.accuracy,
+                limit=200,
+            )[0]
+        self.evaluations += 1
+        return t - 4.0 * np.pi**2 / 3.0 * t**2 * cube
+
+    def update(self, t: float) -> float:
+        return (self.mmse(t) + 0.5 * self.noise) / (2.0 * self.alpha)
+
+    def error_at(self, t: float) -> float:
+        """The MMSE of a solution t, which needs no integral any more."""
+        return 2.0 * self.alpha * t - 0.5 * self.noise
+
+    def start(self) -> float:
+        """The least informative t, at which nothing but the law of the target is known; its variance is 1."""
+        return (1.0 + 0.5 * self.noise) / (2.0 * self.alpha)
+
+    def by_iteration(self, t: float, damping: float = 0.0, most: int = 10_000) -> float:
+        """Iterate from t; `damping` is the part of the old t that is kept."""
+        for _ in range(most):
+            step = self.update(t) - t
+            t += (1.0 - damping) * step
+            if abs(step) < 0.1 * self.accuracy * t:
+                return self.error_at(t)
+        raise RuntimeError(f"no fixed point in {most} iterations at alpha = {self.alpha:g}")
+
+    def by_root(self, t: float) -> float:
+        """scipy.optimize.root in log t, from t."""
+
+        def excess(y: Vector) -> Vector:
+            return np.array([np.log(self.update(float(np.exp(y[0])))) - y[0]])
+
+        found = root(excess, np.array([np.log(t)]), tol=0.1 * self.accuracy)
+        if not found.success:
+            raise RuntimeError(f"no root at alpha = {self.alpha:g}: {found.message}")
+        return self.error_at(float(np.exp(found.x[0])))

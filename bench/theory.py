@@ -24,12 +24,12 @@ import multiprocessing
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -38,13 +38,16 @@ import straightforward
 from report import (
     PEAK_MEMORY,
     Check,
+    Timing,
     fresh_process,
     machine,
     markdown_table,
     met,
     prose,
+    relative,
     span,
     text_table,
+    timed,
     times,
     write,
 )
@@ -60,22 +63,8 @@ BATCH = 20  # iterations, long enough for the means of batches to be independent
 BASELINE_SECONDS = 60.0
 WATCHED = ("test_error", "train_loss", "rank")
 
-T = TypeVar("T")
-
 
 # --------------------------------------------------------------------------------------------- measuring
-
-
-@dataclass(frozen=True)
-class Timing(Generic[T]):
-    """CPU seconds of a call: median and least of several, and what the last one returned."""
-
-    median: float
-    least: float
-    value: T
-
-    def __str__(self) -> str:
-        return f"{span(self.median)} ({span(self.least)})"
 
 
 @dataclass(frozen=True)
@@ -120,26 +109,6 @@ HEADER = [
     "reach",
     "met",
 ]
-
-
-def timed(call: Callable[[], T], repeats: int) -> Timing[T]:
-    """CPU time of `call`, after one call that is not counted."""
-    call()
-    return timed_cold(call, repeats)
-
-
-def timed_cold(call: Callable[[], T], repeats: int = 1) -> Timing[T]:
-    """CPU time of `call`, with no call before."""
-    seconds = []
-    for _ in range(repeats):
-        began = time.process_time()
-        value = call()
-        seconds.append(time.process_time() - began)
-    return Timing(statistics.median(seconds), min(seconds), value)
-
-
-def relative(value: float, reference: float) -> float:
-    return abs(value / reference - 1.0)
 
 
 def worst(values: dict[str, float], reference: dict[str, float]) -> float:

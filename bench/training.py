@@ -32,7 +32,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
 
 import presage as ps
 from presage.experiment.data import sample, sample_target
@@ -44,6 +43,7 @@ from presage.experiment.tokens import Gaussian
 from report import (
     PEAK_MEMORY,
     Check,
+    Company,
     fresh_process,
     machine,
     markdown_table,
@@ -52,6 +52,7 @@ from report import (
     span,
     text_table,
     times,
+    verdict,
     write,
 )
 
@@ -704,24 +705,6 @@ def warm_up() -> None:
         pytorch_adam(instance(attention_problem(0.5), 10), 0.0, most=5)
 
 
-class Company:
-    """How much of the machine others use: a benchmark on a shared machine is worth less."""
-
-    def __init__(self) -> None:
-        self.began = self._times()
-
-    @staticmethod
-    def _times() -> tuple[float, float, float]:
-        """Seconds of the clock, of all cores at work, and of this process and its children at work."""
-        now = psutil.cpu_times()
-        return time.perf_counter(), now.user + now.system + getattr(now, "nice", 0.0), sum(os.times()[:4])
-
-    @property
-    def share(self) -> float:
-        clock, busy, own = (after - before for after, before in zip(self._times(), self.began, strict=True))
-        return max(0.0, busy - own) / (clock * (os.cpu_count() or 1))
-
-
 def measure(sizes: Sizes) -> tuple[list[Row], list[Section]]:
     """Every row and every table."""
     began, company = time.perf_counter(), Company()
@@ -760,16 +743,6 @@ def summary() -> str:
     names = [name for name in ("torch", "cvxpy", "scs") if installed(name)]
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in names)
     return machine(f"{versions}; all cores for every method" if versions else "all cores for every method")
-
-
-def verdict(rows: list[Row]) -> str:
-    """What is reached and what is not, in a sentence each."""
-    asked = [row for row in rows if row.checks]
-    reached = [row.work for row in asked if row.met == "yes"]
-    missed = [f"{row.work} ({row.met})" for row in asked if row.met != "yes"]
-    parts = ["Reached: " + "; ".join(reached) + "."] if reached else []
-    parts.append("Not reached: " + "; ".join(missed) + "." if missed else "Nothing that was asked for is missed.")
-    return " ".join(parts)
 
 
 def document(rows: list[Row], sections: list[Section], machine_line: str, seconds: float, others: float) -> str:
