@@ -191,7 +191,7 @@ def curve_row(*, full: bool) -> tuple[Row, str]:
     """A Bayes curve of a quadratic network; and a table of its own for the straightforward methods."""
 
     def ours_whole() -> list[ps.BayesSolution]:
-        return [ps.bayes_optimal(network(float(alpha))) for alpha in ALPHAS]
+        return ps.bayes_curve(network(1.0), alpha=ALPHAS)
 
     points = len(ALPHAS)
     solved = ours_whole()
@@ -246,8 +246,9 @@ def curve_row(*, full: bool) -> tuple[Row, str]:
                 answer at the one before. They are asked for a relative accuracy of {ACCURACY:g}; the difference is
                 the largest relative one of the MMSE from ours, which has no such setting and states
                 {max(solution.error_bars["mmse"] / solution.mmse for solution in solved):.0e}. They are measured
-                {where}{"" if full else ", and scaled to all"}; ours at all, in the same rounds. Ours does not start
-                from its neighbour, and goes on to rounding. Damping is not needed here, where the iteration
+                {where}{"" if full else ", and scaled to all"}; ours at all, in the same rounds. Ours is
+                `bayes_curve`: a spline through 24 points of alpha as a function of the noise level, then Newton's
+                method for each alpha. Damping is not needed here, where the iteration
                 approaches from one side: it is in the table because state evolution is often iterated with it.
                 `root` is what the public code of [MTMKZ24] calls, from a cold start and with integrals to 1e-4."""
             ),

@@ -238,6 +238,33 @@ def test_limits_in_alpha():
     assert ps.bayes_optimal(network(0.5, 0.5, alpha)).mmse == pytest.approx(0.25 / alpha * 0.375, rel=1e-3)
 
 
+@pytest.mark.parametrize(
+    "problem",
+    [
+        network(0.5, 0.5, 1.0),
+        network(0.2, 0.0, 1.0),
+        ps.attention(ps.PowerLaw(1.3, 40), alpha=1.0, weight_decay=0.1, noise=0.01, n_tokens=3),
+        ps.quadratic_network(ps.PointMasses([0.0, 1.0], [0.6, 0.4]), alpha=1.0, weight_decay=0.1, noise=0.02),
+    ],
+    ids=str,
+)
+def test_a_curve_is_its_points(problem):
+    alpha = np.geomspace(0.02, 20.0, 60)
+    curve = ps.bayes_curve(problem, alpha=alpha)
+    assert [point.problem.alpha for point in curve] == alpha.tolist()
+    for point in curve[::7]:
+        alone = ps.bayes_optimal(point.problem)
+        assert point.mmse == pytest.approx(alone.mmse, rel=1e-7, abs=1e-12)
+        assert abs(point.mmse - alone.mmse) <= point.error_bars["mmse"] + alone.error_bars["mmse"]
+
+
+def test_a_curve_of_few_points_or_another_channel():
+    hard = ps.bayes_curve(ps.hardmax_attention(MP, alpha=1.0), alpha=[0.5, 1.0])
+    assert [round(point.mmse, 3) for point in hard] == [0.213, 0.079]
+    with pytest.raises(ValueError, match="`alpha` must be a list of numbers"):
+        ps.bayes_curve(network(0.5, 0.5, 1.0), alpha=[])
+
+
 def test_known_targets_and_a_sentence():
     known = ps.bayes_optimal(ps.quadratic_network(ps.PointMasses([1.0]), alpha=0.1, weight_decay=1.0, noise=0.3))
     assert known.mmse == 0.0

@@ -36,6 +36,7 @@ from presage.spectra.functionals import functionals
 from presage.spectra.rectangular import RectangularConvolution, rectangular_functionals
 from presage.spectra.singular_denoising import SingularValueDenoiser
 from presage.theory.bayes import BayesSolution, bayes_optimal
+from presage.theory.bayes_curve import bayes_curve
 from presage.theory.bilinear_bayes import BilinearBayes
 from presage.theory.bilinear_solution import BilinearSolution
 from presage.theory.bilinear_thresholds import BilinearThresholds
@@ -109,6 +110,7 @@ __all__ = [
     "TrainInterrupted",
     "Trainer",
     "attention",
+    "bayes_curve",
     "bayes_optimal",
     "bilinear_regression",
     "check_channel",

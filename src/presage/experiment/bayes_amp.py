@@ -20,8 +20,8 @@ from presage.experiment.objective import Objective
 from presage.model.laws import Floats
 from presage.model.scores import score
 
-PATIENCE = 20  # iterations without a shorter step before it stops
-HOVERING = 0.1  # relative steps below this are the fluctuations of a finite matrix about its limit
+PATIENCE = 12  # iterations without a shorter step before it stops
+HOVERING = 0.05  # relative steps below this are the fluctuations of a finite matrix about its limit
 
 
 @runtime_checkable
@@ -62,7 +62,7 @@ class BayesAMP(Trainer):
     noise: float = 0.0
     tol: float = 1e-3
     steps: int = 200
-    damping: float = 0.4
+    damping: float = 0.2
     minimises = False
 
     def __post_init__(self) -> None:
@@ -73,7 +73,7 @@ class BayesAMP(Trainer):
             reason="it knows the law of the target's eigenvalues",
             remedy="Use for example denoiser=Denoiser(problem.target).",
         )
-        remedy = "Use for example BayesAMP(Denoiser(problem.target), noise=problem.noise, damping=0.4)."
+        remedy = "Use for example BayesAMP(Denoiser(problem.target), noise=problem.noise, damping=0.2)."
         noise = _check.real("noise", self.noise, at_least=0.0, reason="it is the variance of the labels", remedy=remedy)
         reason = "it is the part of the old messages that is kept"
         _check.real("damping", self.damping, at_least=0.0, at_most=0.99, reason=reason, remedy=remedy)
@@ -116,18 +116,23 @@ class BayesAMP(Trainer):
         return BayesState(S, self.denoiser.mmse(delta), f, q_hat)
 
     def states(self, objective: Objective) -> Iterator[tuple[BayesState, float]]:
-        """The iterates, each with the relative length of the step that led to it, until these shrink no more."""
-        state, shortest, idle = self.begin(objective), inf, 0
+        """The iterates, each with the relative length of the step that led to it, until these shrink no more.
+
+        Long steps that do not shrink are damped more. Damping is not free: the messages then lag behind V.
+        """
+        state, damping, shortest, idle = self.begin(objective), self.damping, inf, 0
         for iteration in range(self.steps):
-            after = self.iterate(objective, state, self.damping if iteration else 0.0)
+            after = self.iterate(objective, state, damping if iteration else 0.0)
             size = max(float(np.linalg.norm(after.S)), 1e-300)
             step = float(np.linalg.norm(after.S - state.S)) / size
             state = after
             yield state, step
             idle = 0 if step < 0.9 * shortest else idle + 1
             shortest = min(shortest, step)
-            if step <= self.tol or idle == PATIENCE:
+            if step <= self.tol or (idle == PATIENCE and (step < HOVERING or damping > 0.7)):
                 return
+            if idle == PATIENCE:
+                damping, shortest, idle = damping + 0.2, inf, 0
 
     def fit(self, objective: Objective, rng: np.random.Generator) -> Fit:
         began = perf_counter()

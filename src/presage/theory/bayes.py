@@ -141,6 +141,13 @@ def least_test_error(channel: Channel, rho_0: float, V: float) -> tuple[float, f
     return float(found.mean()), 2.4 * float(found.std(ddof=1)) / sqrt(len(found))
 
 
+def is_continuous(channel: Channel) -> bool:
+    """Whether a label is a continuous function of the pre-activation that fixes what the channel sees of it."""
+    if isinstance(channel, Linear | Softmax):
+        return True
+    return not isinstance(channel, Hardmax) and not writes_score(channel) and fixes_target(channel)
+
+
 def _half_the_loss_between_labels(channel: Channel, rho_0: float, V: float) -> tuple[float, float]:
     """For a channel of one's own with the squared loss, by sampling; NaN for other losses and random labels."""
     if channel.labels is not None or writes(channel, "loss"):
@@ -195,9 +202,7 @@ def bayes_optimal(problem: Problem | BilinearProblem) -> BayesSolution | Bilinea
     def rough_excess(log_t: float) -> float:
         return seen_again(log_t, 1.0 / (1.0 / variance + exp(-log_t) / (2.0 * bayes_recovery(target))))
 
-    continuous = isinstance(channel, Linear | Softmax) or (
-        not isinstance(channel, Hardmax) and not writes_score(channel) and fixes_target(channel)
-    )
+    continuous = is_continuous(channel)
     if continuous and problem.noise == 0.0 and alpha * channel.n_active >= bayes_recovery(target):
         return BayesSolution(problem, 0.0, 0.0, 0, 0.0, "beyond the threshold of recovery")
     if variance + half_noise == 0.0:
