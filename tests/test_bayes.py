@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import inf
 
 import numpy as np
@@ -183,10 +184,11 @@ def test_nothing_does_better(alpha, noise):
         assert best.test_error <= learned.test_error + learned.error_bars["test_error"]
 
 
+@dataclass
 class OwnSoftmax(ps.Channel):
-    """Written by a user: labels fix what it sees, which has to be found out."""
+    """Written by a user, as a plain dataclass: labels fix what it sees, which has to be found out."""
 
-    n_tokens = 2
+    n_tokens: int = 2
 
     def output(self, z):
         weights = np.exp(self.matrix(z))
@@ -230,6 +232,21 @@ def test_sharp_comparisons_say_more():
     assert 1.0 > errors[0] > errors[1] > errors[2]
     learned = ps.solve(ps.pair_comparison(MP, alpha=1.0, weight_decay=0.1)).estimation_error
     assert errors[1] < learned
+
+
+def test_little_noise_and_sharp_labels():
+    for law, alpha in (
+        (ps.MarchenkoPastur(1.0), 30.0),
+        (ps.PowerLaw(1.25, 100), 30.0),
+        (ps.MarchenkoPastur(0.01), 0.5),
+    ):
+        assert ps.bayes_optimal(ps.quadratic_network(law, alpha=alpha, weight_decay=0.1, noise=1e-6)).mmse < 1e-6
+    # Labels of large logits: product rules miss them, and the bar must say so.
+    found, bar = least_test_error(ps.Softmax(2), 1e3, 999.0)
+    rng = np.random.default_rng(8)
+    shared, first, second = rng.standard_normal((3, 10**6, 3))
+    losses = 0.5 * ps.Softmax(2).loss_at(shared + 999.0**0.5 * first, shared + 999.0**0.5 * second)
+    assert abs(found - losses.mean()) < bar + 3 * losses.std() / 1e3
 
 
 def test_limits_in_alpha():

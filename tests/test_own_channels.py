@@ -596,3 +596,39 @@ def test_a_loss_of_the_wrong_shape_is_refused_in_words():
 def test_bad_numbers_are_refused(build, name):
     with pytest.raises(ValueError, match=f"`{name}` must"):
         build()
+
+
+class Relu(ps.Channel):
+    """An output with a kink: the loss of a positive label has two minima, and no curvature shows it."""
+
+    n_tokens = 1
+
+    def output(self, z):
+        return np.maximum(np.asarray(z)[..., 0], 0.0)
+
+    def loss(self, label, output):
+        return (label - output) ** 2
+
+
+@pytest.mark.parametrize("Sigma", [0.3, 3.0, 10.0])
+def test_prox_across_a_kink(Sigma):
+    rng = np.random.default_rng(4)
+    z_0, z = 1.5 * rng.standard_normal((2, 300, 1))
+    channel = Relu()
+    p = channel.prox(z_0, z, Sigma)
+    grid = np.linspace(-8.0, 8.0, 16001)
+    label = np.maximum(z_0, 0.0)
+    best = ((grid - z) ** 2 / (2 * Sigma) + (label - np.maximum(grid, 0.0)) ** 2).min(axis=1)
+    found = ((p - z) ** 2 / (2 * Sigma) + (label - np.maximum(p, 0.0)) ** 2)[:, 0]
+    assert (found <= best + 1e-5).mean() > 0.99
+
+
+def test_a_loss_that_is_not_written_says_so():
+    class Scalar(ps.Channel):
+        n_tokens = 1
+
+        def output(self, z):
+            return np.tanh(np.asarray(z)[..., 0])
+
+    with pytest.raises(ValueError, match=r"`loss` must be written where outputs are not T x T"):
+        ps.solve(ps.Problem(ps.MarchenkoPastur(0.5), Scalar(), ps.NuclearPSD(0.1), alpha=0.5))

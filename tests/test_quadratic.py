@@ -248,3 +248,15 @@ def test_trained_networks_reach_the_predicted_minimum():
     expected = np.array([predicted.estimation_error, predicted.train_loss, predicted.rank])
     assert np.all(deviation < 0.06 * expected)
     assert np.all(np.abs(found - expected) < 3 * deviation), (found, expected, deviation)
+
+
+@pytest.mark.parametrize(
+    "law", [ps.MarchenkoPastur(0.2), ps.MarchenkoPastur(0.01), ps.PointMasses([0.0, 2.0], [0.9, 0.1])]
+)
+@pytest.mark.parametrize("weight_decay", [0.01, 0.1])
+def test_a_quarter_is_no_special_number(law, weight_decay):
+    """At alpha = 1/4 both equations are nearly met far up, at no root: the solution there is that beside it."""
+    here, beside = (
+        ps.solve(ps.quadratic_network(law, alpha=alpha, weight_decay=weight_decay)) for alpha in (0.25, 0.25001)
+    )
+    assert here.estimation_error == pytest.approx(beside.estimation_error, rel=1e-3)

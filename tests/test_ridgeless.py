@@ -127,7 +127,7 @@ def test_clean_labels_are_recovered():
 
 
 def test_weights_that_grow_without_bound_are_a_sentence():
-    with pytest.raises(ps.SolveError, match=r"ever larger weights.*small ridge"):
+    with pytest.raises(ps.SolveError, match=r"ever larger weights.*small penalty"):
         ps.ridgeless(ps.unfactorized_attention(MP, alpha=0.3, ridge=0.0, noise=0.5))
 
 

@@ -133,6 +133,12 @@ def test_thresholds_speak():
     assert ridge.interpolation == 0.25
 
 
+def test_a_narrow_student_cannot_be_the_target():
+    found = ps.thresholds(ps.quadratic_network(ps.MarchenkoPastur(0.5), alpha=0.5, weight_decay=0.1, kappa=0.2))
+    assert found.perfect_recovery == inf
+    assert "cannot be the target of rank 0.5 d" in str(found)
+
+
 def test_what_has_no_thresholds_is_refused():
     with pytest.raises(ValueError, match=r"`channel` must be a Linear or a Softmax.*a label fixes"):
         ps.thresholds(ps.hardmax_attention(ps.MarchenkoPastur(0.5), alpha=1.0))

@@ -6,7 +6,7 @@ It does not minimise a loss. What it needs of the theory, the denoiser of a matr
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, nan, sqrt
 from time import perf_counter
 from typing import Any, NamedTuple, Protocol, final, runtime_checkable
@@ -51,15 +51,16 @@ class BayesState(NamedTuple):
 @final
 @dataclass(frozen=True)
 class BayesAMP(Trainer):
-    """Message passing with the score of the labels and a denoiser of matrices; `noise` is that of the labels.
+    """Message passing with the score of the labels and a denoiser of matrices.
 
-    For example ``BayesAMP(Denoiser(problem.target), noise=problem.noise)``. It is done when an iteration moves S by
+    For example ``BayesAMP(Denoiser(problem.target))``; `noise`, the variance of the labels, is that of the problem
+    unless it is given. It is done when an iteration moves S by
     less than `tol` of its size, or hovers about a point, as small matrices do; `damping` is the part of the old
     messages that is kept.
     """
 
     denoiser: MatrixDenoiser
-    noise: float = 0.0
+    noise: float | None = None
     tol: float = 1e-3
     steps: int = 200
     damping: float = 0.2
@@ -74,11 +75,23 @@ class BayesAMP(Trainer):
             remedy="Use for example denoiser=Denoiser(problem.target).",
         )
         remedy = "Use for example BayesAMP(Denoiser(problem.target), noise=problem.noise, damping=0.2)."
-        noise = _check.real("noise", self.noise, at_least=0.0, reason="it is the variance of the labels", remedy=remedy)
+        reason = "it is the variance of the labels"
+        if self.noise is not None:
+            _check.real("noise", self.noise, at_least=0.0, reason=reason, remedy=remedy)
         reason = "it is the part of the old messages that is kept"
         _check.real("damping", self.damping, at_least=0.0, at_most=0.99, reason=reason, remedy=remedy)
         check_options(self)
-        object.__setattr__(self, "noise", noise)
+
+    def for_problem(self, noise: float, law: type) -> BayesAMP:
+        """The same with the noise of a problem, unless it has its own; complain about a denoiser of other matrices."""
+        _check.instance(
+            "denoiser.law",
+            self.denoiser.law,
+            law,
+            reason="it must know the kind of matrix that is looked for",
+            remedy="Use Denoiser(target) for symmetric matrices, SingularValueDenoiser(target) for others.",
+        )
+        return replace(self, noise=noise) if self.noise is None else self
 
     def begin(self, objective: Objective) -> BayesState:
         """State before any data: the mean of the law, its variance, no messages."""
@@ -95,13 +108,13 @@ class BayesAMP(Trainer):
         Equation: [BTEZ25], in the form of [BETKZ25] (41).
         """
         samples, channel, d = objective.samples, objective.channel, objective.d
-        f = np.empty_like(state.f)
+        f, V = np.empty_like(state.f), state.V + 0.5 * (self.noise or 0.0)
 
         def slope(block: slice, R: Floats, G: Floats) -> tuple[float]:
             z = np.empty((len(R), channel.n_in))
             kernels.to_components(R, z)
             omega = z - state.V * state.f[block]
-            f[block] = score(channel, samples.z_0[block], samples.labels[block], omega, state.V + 0.5 * self.noise)
+            f[block] = score(channel, samples.z_0[block], samples.labels[block], omega, V)
             f[block] += damping * (state.f[block] - f[block])
             kernels.from_slopes(f[block], G)
             return (float(np.sum(f[block] ** 2)),)

@@ -23,6 +23,7 @@ from presage.experiment.measurements import Measurements, draw_labels, draw_meas
 from presage.experiment.seed import seed_numbers
 from presage.model.bilinear import BilinearProblem
 from presage.model.laws import Floats
+from presage.model.rectangular import RectangularLaw
 
 BLOCK_BYTES = 64e6  # test samples are drawn in blocks of about this size
 
@@ -98,6 +99,8 @@ def simulate_bilinear(
     """
     trainer = ProximalGradient() if trainer is None else trainer
     d, n_test, numbers = _check_request(problem, d, seeds, trainer, n_test)
+    if isinstance(trainer, BayesAMP):
+        trainer = trainer.for_problem(problem.noise, RectangularLaw)
     rows: list[tuple[float, ...]] = []
     fits: list[BilinearFit] = []
     with one_blas_thread():
@@ -135,7 +138,7 @@ def _train(
 ) -> BilinearFit:
     if isinstance(trainer, BayesAMP):
         *_, state = bayes_message_passing(
-            measurements, labels, trainer.noise, trainer.denoiser, steps=trainer.steps, damping=trainer.damping
+            measurements, labels, trainer.noise or 0.0, trainer.denoiser, steps=trainer.steps, damping=trainer.damping
         )
         error = float(np.sum((measurements.forward(state.M) - labels) ** 2))
         rank = float(np.mean(np.linalg.svd(state.M, compute_uv=False) > 0))

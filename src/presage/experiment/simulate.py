@@ -12,6 +12,7 @@ import numpy as np
 
 from presage import _check
 from presage.experiment.amp import AMP
+from presage.experiment.bayes_amp import BayesAMP
 from presage.experiment.bilinear_ensemble import BilinearEnsemble, simulate_bilinear
 from presage.experiment.data import Centring, Storage, Task
 from presage.experiment.ensemble import Ensemble
@@ -21,7 +22,7 @@ from presage.experiment.seed import Failure, Outcome, Setting, run, seed_numbers
 from presage.experiment.tokens import Gaussian, Tokens
 from presage.model.bilinear import BilinearProblem
 from presage.model.channels import Linear, Softmax
-from presage.model.laws import Floats
+from presage.model.laws import Floats, SpectralLaw
 from presage.model.problem import Problem
 from presage.model.scores import score
 
@@ -207,6 +208,8 @@ def _setting(
     _check.instance(
         "trainer", trainer, Trainer, reason="it learns from the samples", remedy="Use for example trainer=LBFGS()."
     )
+    if isinstance(trainer, BayesAMP):
+        trainer = trainer.for_problem(problem.noise, SpectralLaw)
     if trainer.minimises:
         problem.must_have_a_penalty()
     else:

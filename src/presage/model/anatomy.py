@@ -68,8 +68,19 @@ def dissect(channel: Channel) -> Anatomy:
     with np.errstate(all="ignore"):
         curvature = loss_terms(channel, label, z @ basis, basis).curvature
     lowest = float(np.linalg.eigvalsh(curvature[np.isfinite(curvature).all(axis=(-2, -1))]).min(initial=0.0))
+    lowest = min(lowest, _lowest_secant(channel, label, z, basis))
     ratio = best_ratio(channel, np.random.default_rng(21).standard_normal((POINTS, channel.n_in)))
     return Anatomy(basis, lowest if lowest < -1e-6 else 0.0, ratio, folds, stepping)
+
+
+def _lowest_secant(channel: Channel, label: Floats, z: Floats, basis: Floats) -> float:
+    """Most negative slope of the slope between two points: a kink downwards has no curvature at any point."""
+    here = z @ basis
+    there = here + 0.3 * np.random.default_rng(23).standard_normal(here.shape) * np.abs(here).mean()
+    with np.errstate(all="ignore"):
+        slopes = [loss_and_slope(channel, label, x, basis)[1] for x in (here, there)]
+        secant = np.sum((slopes[1] - slopes[0]) * (there - here), axis=-1) / np.sum((there - here) ** 2, axis=-1)
+    return float(secant[np.isfinite(secant)].min(initial=0.0))
 
 
 def probes(channel: Channel) -> tuple[Floats, Floats, Floats]:

@@ -49,6 +49,13 @@ class Channel(ABC):
 
         return dissect(self)
 
+    @cached_property
+    def label_fixes_target(self) -> bool:
+        """Whether a label gives back what the channel sees of ``z_0``: found out by trying."""
+        from presage.model.posterior import inverts_labels
+
+        return inverts_labels(self)
+
     @property
     def active_basis(self) -> Floats:
         """Orthonormal basis (columns) of the directions of the components that labels or loss can see."""
@@ -94,6 +101,14 @@ class Channel(ABC):
 
     def loss(self, label: Floats, output: Floats) -> Floats:
         """Squared Frobenius distance of label and output, over all T^2 entries."""
+        if np.shape(output)[-2:] != (self.n_tokens, self.n_tokens):
+            raise _check.complaint(
+                "loss",
+                "be written where outputs are not T x T matrices",
+                f"the squared distance is summed over the last two axes, and outputs have shape {np.shape(output)}",
+                self,
+                "Write loss(self, label, output), for example (label - output) ** 2 for one number a sample.",
+            )
         return np.asarray(np.sum((label - output) ** 2, axis=(-2, -1)))
 
     def loss_at(self, z_0: ArrayLike, z: ArrayLike) -> Floats:

@@ -72,7 +72,7 @@ def writes_score(channel: Channel) -> bool:
     return writes(channel, "score")
 
 
-def label_fixes_target(channel: Channel) -> bool:
+def inverts_labels(channel: Channel) -> bool:
     """Whether a label gives back the ``z_0`` that it came from, in the active directions.
 
     Seen by trying: the slope of the label has full rank, and from several starts no other ``z_0`` is found for it.

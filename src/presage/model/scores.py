@@ -6,7 +6,7 @@ If all that is known of the components ``z_0`` (label noise included) is a Gauss
 
 from __future__ import annotations
 
-from functools import cache, singledispatch
+from functools import singledispatch
 from math import sqrt
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from presage.model.channels import Channel, Linear, Softmax
 from presage.model.hardmax import Hardmax, signs_posterior
 from presage.model.laws import Floats
-from presage.model.posterior import label_fixes_target, no_posterior, posterior, writes_score
+from presage.model.posterior import no_posterior, posterior, writes_score
 
 
 @singledispatch
@@ -28,16 +28,10 @@ def score(channel: Channel, z_0: Floats, labels: Floats, omega: Floats, V: float
         return np.asarray(channel.score(labels, omega, V))
     if channel.labels is not None:
         return posterior(channel, labels, omega, V).score
-    if fixes_target(channel):
+    if channel.label_fixes_target:
         basis = channel.active_basis
         return np.asarray((z_0 - omega) @ basis @ basis.T / V)
     raise no_posterior(channel)
-
-
-@cache
-def fixes_target(channel: Channel) -> bool:
-    """Whether a label gives back what the channel sees of ``z_0``; found out once for a channel."""
-    return label_fixes_target(channel)
 
 
 @score.register

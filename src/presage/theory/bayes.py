@@ -18,12 +18,11 @@ from presage.model.differences import writes
 from presage.model.hardmax import Hardmax
 from presage.model.posterior import writes_score
 from presage.model.problem import Problem
-from presage.model.scores import fixes_target
 from presage.spectra.denoising import Denoiser
 from presage.theory.bayes_channel import evidence
 from presage.theory.bilinear_bayes import BilinearBayes, bayes_bilinear
 from presage.theory.errors import SolveError
-from presage.theory.expectations import GaussHermite, Sobol
+from presage.theory.expected_loss import expected_loss
 from presage.theory.order_parameters import Overlaps
 from presage.theory.recovery import bayes_recovery
 
@@ -131,21 +130,15 @@ def least_test_error(channel: Channel, rho_0: float, V: float) -> tuple[float, f
         return _half_the_loss_between_labels(channel, rho_0, V)
     matched = Softmax(channel.n_tokens, channel.target_beta, channel.target_beta)
     overlaps, sigma = Overlaps(rho_0 - V, rho_0, 0.0), sqrt(max(V * (2.0 * rho_0 - V) / rho_0, 0.0))
-    if channel.n_tokens == 2:
-        values = [
-            0.5 * float(rule.averages(matched, rho_0, overlaps, sigma).test_error[0])
-            for rule in (GaussHermite(24), GaussHermite(20))
-        ]
-        return values[0], abs(values[1] - values[0])
-    found = 0.5 * Sobol(4096, 8).averages(matched, rho_0, overlaps, sigma).test_error
-    return float(found.mean()), 2.4 * float(found.std(ddof=1)) / sqrt(len(found))
+    value, bar = expected_loss(matched, rho_0, overlaps, sigma)
+    return 0.5 * value, 0.5 * bar
 
 
 def is_continuous(channel: Channel) -> bool:
     """Whether a label is a continuous function of the pre-activation that fixes what the channel sees of it."""
     if isinstance(channel, Linear | Softmax):
         return True
-    return not isinstance(channel, Hardmax) and not writes_score(channel) and fixes_target(channel)
+    return not isinstance(channel, Hardmax) and not writes_score(channel) and channel.label_fixes_target
 
 
 def _half_the_loss_between_labels(channel: Channel, rho_0: float, V: float) -> tuple[float, float]:
@@ -227,7 +220,7 @@ def _largest_root(excess: Callable[[float], float], high: float, start: float) -
         slope = (gap - last[1]) / (x - last[0]) if last and x != last[0] else -0.7
         if slope >= 0.0:  # rising: rounding, or another root is near
             break
-        last, x = (x, gap), min(x - gap / slope, high)
+        last, x = (x, gap), min(max(x - gap / slope, high - LOWEST), high)
         if x == last[0]:
             return x
         gap = excess(x)

@@ -13,7 +13,6 @@ from presage.model.channels import Channel, Linear, Softmax
 from presage.model.hardmax import Hardmax, signs_posterior
 from presage.model.laws import Floats
 from presage.model.posterior import gaussian_nodes, no_posterior, posterior, writes_score
-from presage.model.scores import fixes_target
 
 FAR = 8.0  # a sign whose mean is that many deviations off zero is known
 POINTS, REPLICATES = 8192, 4  # scrambled points for a score that a channel writes itself
@@ -39,7 +38,7 @@ def evidence(channel: Channel, q: float, V: float) -> Evidence:
         return _sampled(channel, q, V)
     if channel.labels is not None:
         return _over_labels(channel, q, V)
-    if fixes_target(channel):
+    if channel.label_fixes_target:
         return _gaussian(channel.n_active, V)
     raise no_posterior(channel)
 

@@ -144,7 +144,7 @@ def solve_bilinear(problem: BilinearProblem) -> BilinearSolution:
             "be a number",
             "the fit is a minimum of the loss with weight decay",
             decay,
-            "Use problem.replace(weight_decay=0.1), or bayes_bilinear(problem), which needs none.",
+            "Use problem.replace(weight_decay=0.1), or bayes_optimal(problem), which needs none.",
         )
     if decay == 0.0 and alpha >= 1.0:
         return _least_squares(problem)

@@ -71,14 +71,3 @@ def bayes_recovery(target: SpectralLaw) -> float:
     Checked: tests/test_thresholds.py::test_bayes_recovery_is_where_the_bayes_error_vanishes
     """
     return 0.5 * (1.0 - float(np.sum(target.atoms.masses**2)))
-
-
-def unfactorized_error(Q_0: float, noise: float, alpha: float) -> float:
-    """Estimation error of the smallest symmetric S that fits every label, ``alpha < 1/2``.
-
-    ``Q_0 (1 - 2 alpha) + alpha Delta/(1 - 2 alpha)``.
-
-    Equation: [BETKZ25] (66) at a vanishing ridge.
-    Checked: tests/test_ridgeless.py::test_small_ridge_approaches_the_limit
-    """
-    return Q_0 * (1.0 - 2.0 * alpha) + alpha * noise / (1.0 - 2.0 * alpha)

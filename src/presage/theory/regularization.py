@@ -19,6 +19,8 @@ from presage.theory.solve import Solver, StateEvolution, solve
 
 WEAKEST, STRONGEST = log(1e-7), log(1e3)  # of the strength: where the search stops
 STRIDE = log(4.0)
+LEAN = 1e-7
+NOTHING = 1e-4  # rank
 SEARCHED = 1e-3  # relative accuracy of the errors that are compared on the way
 Measure = Literal["test_error", "estimation_error"]
 
@@ -67,7 +69,10 @@ class _Curve:
             init = None if near is None else self.solved[near]
             there = self.problem.replace(**{self.name: exp(x)})
             self.solved[x] = solve(there, solver=self.solver, init=init)
-        return float(getattr(self.solved[x], self.measure))
+        found = self.solved[x]
+        # Where nothing is learned the error is flat: lean it towards weaker penalties, where something may be.
+        lean = LEAN * (x - WEAKEST) if found.rank == 0.0 else 0.0
+        return float(getattr(found, self.measure)) * (1.0 + lean)
 
     def bracket(self, start: float) -> tuple[float, float] | None:
         """Two strengths with a better one between them; None where the error falls up to a border."""
@@ -111,6 +116,8 @@ def optimal_regularization(
     if measure not in ("test_error", "estimation_error"):
         remedy = 'Use measure="test_error".'
         raise _check.complaint("measure", 'be "test_error" or "estimation_error"', "one is minimised", measure, remedy)
+    reason, remedy = "it is the relative accuracy of the strength", "Use for example tol=1e-2."
+    tol = _check.real("tol", tol, above=0.0, at_most=1.0, reason=reason, remedy=remedy)
     name = "weight_decay" if isinstance(problem.penalty, NuclearPSD) else "ridge"
     given = float(getattr(problem.penalty, name))
     rough = None if isinstance(problem.channel, Linear) else StateEvolution(accuracy=SEARCHED)
@@ -121,7 +128,8 @@ def optimal_regularization(
     minimize_scalar(curve, bounds=found, method="bounded", options={"xatol": tol})
     best = min(curve.solved, key=curve)
     solution = solve(curve.solved[best].problem, solver=solver, init=curve.solved[best])
-    return Optimum(name, exp(best), solution, len(curve.solved) + 1)
+    notes = ("no strength does better than learning nothing.",) if solution.rank < NOTHING else ()
+    return Optimum(name, exp(best), solution, len(curve.solved) + 1, notes)
 
 
 def _at_a_border(curve: _Curve) -> Optimum:

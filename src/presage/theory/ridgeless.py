@@ -15,14 +15,15 @@ from presage.model.problem import Problem
 from presage.spectra.free import FreeConvolution
 from presage.spectra.learned import LearnedSpectrum
 from presage.theory.errors import SolveError
-from presage.theory.expectations import GaussHermite, Sobol
-from presage.theory.interpolation import interpolating_point, interpolation_threshold
+from presage.theory.expected_loss import expected_loss
+from presage.theory.interpolation import interpolating_point, interpolation_threshold, rank_of
 from presage.theory.order_parameters import Overlaps
 from presage.theory.recovery import perfect_recovery, unfactorized_recovery
 from presage.theory.solve import ExplicitMap, Solver, StateEvolution
 
 RELATIVE = 1e-9  # error of quadrature and roots
 ACCURACY = 1e-3  # relative, above interpolation: many samples jump there, and digits cost seconds
+SHARP = 10.0  # variance of the target's logits beyond which their labels saturate
 NO_NOISE = 1e-9  # noise level of a spectrum that has none
 
 
@@ -66,6 +67,9 @@ class RidgelessSolution:
     def caveats(self) -> tuple[str, ...]:
         """Plain sentences: where this prediction is outside the claim that supports it."""
         said = list(self.notes)
+        channel = self.problem.channel
+        if isinstance(channel, Softmax) and self.interpolates and channel.target_beta**2 * self.problem.rho_0 > SHARP:
+            said.append("labels of so sharp a softmax are nearly 0 or 1: the limit is approached very slowly.")
         if self.delta == 0.0:
             said.append("the rank is that of the target; at any small weight decay further, tiny eigenvalues are left.")
         if isinstance(self.problem.penalty, NuclearPSD) and self.problem.kappa < self.rank - self.bars["rank"]:
@@ -151,9 +155,8 @@ def _recovered(problem: Problem) -> RidgelessSolution:
     ratio, Q_0 = _ratio(problem.channel), problem.Q_0
     overlaps = Overlaps(m=ratio * Q_0, q=ratio**2 * Q_0, Sigma=inf)
     error, deficit = (1.0 - ratio) ** 2 * Q_0, (1.0 - ratio) * Q_0
-    rank = 1.0 - float(problem.target.atoms.masses[problem.target.atoms.positions == 0.0].sum())
     message = "beyond the threshold of perfect recovery"
-    return _interpolating(problem, overlaps, error, deficit, rank, 0.0, 0.0, ratio, message)
+    return _interpolating(problem, overlaps, error, deficit, rank_of(problem.target), 0.0, 0.0, ratio, message)
 
 
 def _interpolating(
@@ -170,6 +173,8 @@ def _interpolating(
     half_noise = 0.5 * problem.noise
     own = estimation_error + half_noise - (deficit + half_noise) ** 2 / problem.rho_0
     test_error, bar = expected_loss(problem.channel, problem.rho_0, overlaps, sqrt(max(own, 0.0)))
+    if delta == 0.0:
+        test_error, bar = 0.0, 0.0  # the output is the label
     values = {"test_error": test_error, "train_error": 0.0, "estimation_error": estimation_error, "rank": rank}
     bars = {name: RELATIVE * abs(value) for name, value in values.items()}
     bars["test_error"] += bar
@@ -185,12 +190,10 @@ def _beyond(problem: Problem, solver: Solver | None) -> RidgelessSolution:
         # The limit is that of a student of sufficient width; the caveats say where this one is too narrow.
         found = solver.solve(problem.replace(kappa=max(problem.kappa, 1.0)), init=None, tol=1e-6)
     except SolveError as failure:
-        if isinstance(problem.penalty, NuclearPSD):
-            raise
         raise SolveError(
-            "No finite minimum without a ridge was found: a little above interpolation a softmax whose S is free pays "
-            "less and less for ever larger weights.",
-            "Use solve(problem) with a small ridge, or a larger alpha.",
+            "No finite minimum without a penalty was found: a little above interpolation, or where labels are sharp, a "
+            "softmax pays less and less for ever larger weights.",
+            "Use solve(problem) with a small penalty, or another alpha.",
             failure.partial,
         ) from None
     values = {name: getattr(found, name) for name in ("test_error", "train_error", "estimation_error", "rank")}
@@ -205,22 +208,6 @@ def _beyond(problem: Problem, solver: Solver | None) -> RidgelessSolution:
         bars={name: found.error_bars[name] for name in values},
         notes=found.notes,
     )
-
-
-def expected_loss(channel: Channel, rho_0: float, overlaps: Overlaps, sigma: float) -> tuple[float, float]:
-    """``E l(z_0, z)`` at given overlaps, and its error bar."""
-    if isinstance(channel, Linear):
-        mean = overlaps.m / sqrt(rho_0)
-        return 2.0 * channel.n_in * ((sqrt(rho_0) - mean) ** 2 + sigma**2), 0.0
-    there = overlaps._replace(Sigma=0.0)
-    if channel.n_tokens == 2:
-        values = [
-            float(rule.averages(channel, rho_0, there, sigma).test_error[0])
-            for rule in (GaussHermite(32), GaussHermite(26))
-        ]
-        return values[0], abs(values[1] - values[0])
-    found = Sobol(8192, 16).averages(channel, rho_0, there, sigma).test_error
-    return float(found.mean()), 2.2 * float(found.std(ddof=1)) / sqrt(len(found))
 
 
 def _ratio(channel: Channel) -> float:

@@ -274,6 +274,9 @@ def solve(
     one way to be solved, and take no options.
     """
     if isinstance(problem, BilinearProblem):
+        if solver is not None or init is not None:
+            reason, remedy = "matrices without symmetry have one way to be solved", "Leave solver and init out."
+            raise _check.complaint("solver", "be left out here", reason, solver or init, remedy)
         return solve_bilinear(problem)
     _check.instance(
         "problem",

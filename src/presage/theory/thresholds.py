@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isinf
+from math import inf, isinf
 from typing import final, overload
 
 from presage import _check
@@ -89,11 +89,18 @@ def thresholds(problem: Problem | BilinearProblem) -> Thresholds | BilinearThres
         caveats.append("clean labels can always be fitted, by the target: interpolation is the limit of little noise.")
     if rank_of(target) > LOW_RANK:
         caveats.append(f"weak recovery is for low rank: at rank {rank_of(target):.3g} learning begins gradually.")
+    perfect = recovery.perfect_recovery(target)
+    if not trains_S and problem.kappa < rank_of(target):
+        perfect = inf
+        caveats.append(
+            f"a student of width {problem.kappa:g} d cannot be the target of rank {rank_of(target):.3g} d; the "
+            "interpolation threshold is that of a wide one."
+        )
     if isinf(recovery.perfect_recovery(target)):
         caveats.append("the target has negative eigenvalues, which a positive semidefinite student cannot learn.")
     return Thresholds(
         interpolation=interpolation / components,
-        perfect_recovery=recovery.perfect_recovery(target) / components,
+        perfect_recovery=perfect / components,
         unfactorized_recovery=recovery.unfactorized_recovery() / components,
         bayes_recovery=recovery.bayes_recovery(target) / components,
         weak_recovery=low_rank.weak_recovery(target, noise) / components,

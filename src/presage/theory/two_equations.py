@@ -14,6 +14,7 @@ import numpy as np
 
 from presage.model.laws import Floats
 
+LOST = 5.0  # e-folds of delta from the start: far up both equations seem to be met, at no root
 UNRESOLVED = 1e-8  # a residual above this is not a solution yet
 
 
@@ -100,6 +101,8 @@ class TwoEquations(Generic[F]):
             if size < tol:
                 break
             step = self.newton_step(f)
+            if abs(log(f.delta / delta)) > LOST:
+                break
             for shrink in (1.0, 0.3, 0.1):
                 trial = self.at(f.delta * exp(shrink * step[0]), f.c * exp(shrink * step[1]))
                 trial_size = self.size(trial)
