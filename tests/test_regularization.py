@@ -55,6 +55,8 @@ def test_clean_labels_want_no_penalty():
     assert best.value == 0.0
     assert best.estimation_error == 0.0
     assert "vanishes" in str(best)
+    identity = ps.optimal_regularization(ps.quadratic_network(ps.PointMasses([1.0]), alpha=3.0, weight_decay=0.1))
+    assert (identity.value, identity.estimation_error) == (0.0, 0.0)
 
 
 def test_the_plateau_of_learning_nothing_is_left():

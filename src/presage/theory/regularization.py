@@ -77,10 +77,13 @@ class _Curve:
     def bracket(self, start: float) -> tuple[float, float] | None:
         """Two strengths with a better one between them; None where the error falls up to a border."""
         low, middle, high = start - STRIDE, start, start + STRIDE
-        while self(low) <= self(middle):
-            if low <= WEAKEST:
-                return None
-            low, middle, high = max(low - STRIDE, WEAKEST), low, middle
+        try:
+            while self(low) <= self(middle):
+                if low <= WEAKEST:
+                    return None
+                low, middle, high = max(low - STRIDE, WEAKEST), low, middle
+        except SolveError:  # too weak for its equations: as far as the search can go
+            return None
         while self(high) < self(middle):
             if high >= STRONGEST:
                 return None
