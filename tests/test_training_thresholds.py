@@ -13,8 +13,9 @@ import presage as ps
 from presage.experiment.data import Samples, sample, sample_target
 from presage.experiment.objective import Objective
 
-FITTED = 1e-6  # loss a sample; labels that cannot be fitted leave 1e-5 and more
-TRIES = 3
+BETA = 0.3  # the threshold does not depend on it; sharper labels have flat losses, in which training gets stuck
+FITTED = 1e-6 * BETA**2  # loss a sample; labels that cannot be fitted leave ten times that and more
+TRIES = 2
 
 
 def is_fitted(samples: Samples, channel: ps.Channel, rng: np.random.Generator) -> bool:
@@ -46,7 +47,7 @@ def most_samples(problem: ps.Problem, predicted: float, d: int, seed: int) -> fl
     """Largest n/d^2 that is fitted, by bisection over the first samples of one data set."""
     rng = np.random.default_rng([seed, d])
     S_0 = sample_target(problem.target, d, rng)
-    low, high = (round(factor * predicted * d * d) for factor in (0.6, 1.5))
+    low, high = (round(factor * predicted * d * d) for factor in (0.75, 1.3))
     T = problem.channel.n_tokens
     data = sample(S_0, problem.channel, high, rng, tokens=ps.Gaussian(), noise=problem.noise)
     while high - low > max(1, 0.02 * predicted * d * d):
@@ -60,12 +61,15 @@ def most_samples(problem: ps.Problem, predicted: float, d: int, seed: int) -> fl
 @pytest.mark.parametrize("n_tokens", [2, 3])
 @pytest.mark.parametrize(("kappa_0", "noise"), [(0.5, 0.5), (0.2, 1.0)])
 def test_networks_fit_up_to_the_threshold(kappa_0, noise, n_tokens):
-    """Within three standard errors and the finite size, 2/d; counting L_in components a sample it is far off."""
-    law, d, seeds = ps.MarchenkoPastur(kappa_0), 28, 4
-    problem = ps.attention(law, alpha=0.1, weight_decay=0.0, noise=noise, n_tokens=n_tokens)
+    """Within three standard errors and the finite size, 3/d; counting L_in components a sample it is far off.
+
+    Networks fit fewer samples than the limit, by 6-17 % at d = 20 and 1-5 % at d = 60.
+    """
+    law, d, seeds = ps.MarchenkoPastur(kappa_0), 60, 3
+    problem = ps.attention(law, alpha=0.1, weight_decay=0.0, noise=noise, n_tokens=n_tokens, beta=BETA)
     predicted = ps.thresholds(problem).interpolation
     found = np.array([most_samples(problem, predicted, d, seed) for seed in range(seeds)]) / predicted
-    allowed = 3.0 * found.std(ddof=1) / sqrt(seeds) + 2.0 / d
+    allowed = 3.0 * found.std(ddof=1) / sqrt(seeds) + 3.0 / d
     assert abs(found.mean() - 1.0) < allowed, found
     n_active = problem.channel.n_active
     wrong = n_active / (n_active + 1)
