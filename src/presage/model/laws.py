@@ -124,6 +124,12 @@ class SpectralLaw(ABC):
         """Second moment, ``Q_0`` of the theory."""
         return self.moment(2)
 
+    @property
+    def nonzero(self) -> float:
+        """Fraction of the eigenvalues that are not zero: the rank of a matrix of this law, over d."""
+        positions, masses = self.atoms
+        return 1.0 - float(masses[positions == 0.0].sum())
+
     def sample(self, d: int, rng: np.random.Generator) -> Floats:
         """Draw ``d`` eigenvalues in increasing order, one in each of ``d`` slices of equal mass.
 

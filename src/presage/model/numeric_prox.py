@@ -239,6 +239,20 @@ def _back(K, v):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, error_model="numpy")
+def _shifted_factor(K, curvature, Sigma, first, growth):  # type: ignore[no-untyped-def]
+    """Factor ``1 + Sigma l''`` into `K`; where it is not positive it is shifted, more and more, until it is."""
+    shift = 0.0
+    while True:
+        for i in range(K.shape[0]):
+            for j in range(i + 1):
+                K[i, j] = Sigma * curvature[i, j]
+            K[i, i] += 1.0 + shift
+        if _factor(K) or not shift < 1e12:
+            break
+        shift = first if shift == 0.0 else growth * shift
+
+
+@njit(cache=True, error_model="numpy")
 def _steps(x, z, slope, curvature, Sigma, reach, step, descent):  # type: ignore[no-untyped-def]
     """Newton's step of each sample, no longer than `reach`, and the slope of the objective along it.
 
@@ -247,15 +261,7 @@ def _steps(x, z, slope, curvature, Sigma, reach, step, descent):  # type: ignore
     n, k = x.shape
     K = np.empty((k, k))
     for s in range(n):
-        shift = 0.0
-        while True:
-            for i in range(k):
-                for j in range(i + 1):
-                    K[i, j] = Sigma * curvature[s, i, j]
-                K[i, i] += 1.0 + shift
-            if _factor(K) or not shift < 1e12:
-                break
-            shift = 0.3 if shift == 0.0 else 3.0 * shift
+        _shifted_factor(K, curvature[s], Sigma, 0.3, 3.0)
         for i in range(k):
             step[s, i] = -(x[s, i] - z[s, i] + Sigma * slope[s, i])
         _back(K, step[s])
@@ -273,15 +279,7 @@ def _report(curvature, Sigma, A, report):  # type: ignore[no-untyped-def]
     n, k = curvature.shape[0], curvature.shape[1]
     K = np.empty((k, k))
     for s in range(n):
-        shift = 0.0
-        while True:
-            for i in range(k):
-                for j in range(i + 1):
-                    K[i, j] = Sigma * curvature[s, i, j]
-                K[i, i] += 1.0 + shift
-            if _factor(K) or not shift < 1e12:
-                break
-            shift = 1e-3 if shift == 0.0 else 2.0 * shift
+        _shifted_factor(K, curvature[s], Sigma, 1e-3, 2.0)
         for i in range(k):
             for j in range(k):
                 A[s, i, j] = 1.0 if i == j else 0.0

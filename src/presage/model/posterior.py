@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from math import sqrt
 from typing import NamedTuple
 
@@ -13,10 +12,10 @@ from presage import _check
 from presage.model.anatomy import probes
 from presage.model.channels import Channel
 from presage.model.differences import STEP, writes
+from presage.model.gaussian_ball import gaussian_ball
 from presage.model.laws import Floats
 
 NODES = {1: 81, 2: 33, 3: 15}  # a direction, by the number of directions that are averaged over
-REACH = 6.5  # deviations: beyond it the weight of a Gaussian is 7e-10
 BLOCK = 2**20  # values of the likelihood at a time
 TRIED = 12  # labels that are inverted, each from several starts
 
@@ -48,9 +47,8 @@ def posterior(channel: Channel, label: Floats, omega: Floats, V: float) -> Poste
     return Posterior(probability, score)
 
 
-@cache
 def gaussian_nodes(k: int) -> tuple[Floats, Floats]:
-    """Nodes (n x k) and weights of a standard Gaussian in k directions: the trapezoidal rule in a ball."""
+    """Nodes and weights of a standard Gaussian in the k active directions of a channel, as many as are affordable."""
     if k not in NODES:
         raise _check.complaint(
             "channel",
@@ -59,12 +57,7 @@ def gaussian_nodes(k: int) -> tuple[Floats, Floats]:
             k,
             "Write score(self, label, omega, V): the slope of log P(label | omega, V) in omega.",
         )
-    x = (np.arange(NODES[k]) - 0.5 * (NODES[k] - 1)) * (2.0 * REACH / NODES[k])
-    nodes = np.stack([axis.ravel() for axis in np.meshgrid(*[x] * k, indexing="ij")], axis=-1)
-    square = np.sum(nodes**2, axis=-1)
-    nodes, square = nodes[square < REACH**2], square[square < REACH**2]
-    weights = np.exp(-0.5 * square)
-    return nodes, weights / weights.sum()
+    return gaussian_ball(k, NODES[k])
 
 
 def writes_score(channel: Channel) -> bool:

@@ -93,20 +93,19 @@ def _(law: DiscreteLaw, t: float, u: Floats) -> Floats:
 
 
 @njit(cache=True, error_model="numpy")
-def _step(v, low, high, g, slope, t):  # type: ignore[no-untyped-def]
-    """One safeguarded Newton step on ``1/f = t``; return the new height, the bracket and whether it has converged."""
-    f = -g.imag / v
-    f_v = -(slope.real + f) / v
-    excess = 1.0 / f - t
-    if abs(excess) <= 4 * EPS * t:
+def safeguarded(v, low, high, excess, inverse_v, close, floor):  # type: ignore[no-untyped-def]
+    """Newton step in the height from ``1/f`` less its goal and ``d(1/f)/dv``, kept inside its bracket.
+
+    Returns the new height, the bracket and whether it has converged: to `close`, or to zero below `floor`.
+    """
+    if abs(excess) <= close:
         return v, low, high, True
     if excess > 0:
         high = v
     else:
         low = v
-    if high < 1e-16 * np.sqrt(t):
+    if high < floor:
         return 0.0, low, high, True
-    inverse_v = -f_v / (f * f)  # d(1/f)/dv
     new_y = v * v - excess * 2 * v / inverse_v
     if inverse_v > 0 and low * low < new_y <= high * high:
         new = np.sqrt(new_y)
@@ -115,6 +114,15 @@ def _step(v, low, high, g, slope, t):  # type: ignore[no-untyped-def]
         if not (low < new < high):
             new = np.sqrt(low * high) if low > 0 else high / 16
     return new, low, high, abs(new - v) <= 1e-13 * new or high - low <= 4 * EPS * high
+
+
+@njit(cache=True, error_model="numpy")
+def _step(v, low, high, g, slope, t):  # type: ignore[no-untyped-def]
+    """One safeguarded Newton step on ``1/f = t``; return the new height, the bracket and whether it has converged."""
+    f = -g.imag / v
+    f_v = -(slope.real + f) / v
+    inverse_v = -f_v / (f * f)  # d(1/f)/dv
+    return safeguarded(v, low, high, 1.0 / f - t, inverse_v, 4 * EPS * t, 1e-16 * np.sqrt(t))
 
 
 @njit(cache=True, error_model="numpy")

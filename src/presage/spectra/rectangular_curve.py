@@ -24,6 +24,7 @@ from presage.model.cauchy_sums import DEPTH, sums_at
 from presage.model.discrete_laws import DiscreteLaw
 from presage.model.laws import Floats, SpectralLaw
 from presage.model.product_squares import ProductSquares, product_squares_at
+from presage.spectra.biane import safeguarded
 
 EPS = float(np.finfo(np.float64).eps)
 MOST_STEPS = 200
@@ -121,24 +122,7 @@ def _step(u, v, low, high, g, slope, b, eps):  # type: ignore[no-untyped-def]
     root = np.sqrt((b - 1.0) * A + (modulus * A) ** 2)
     root_v = (0.5 * (b - 1.0) * A_v + modulus * A * (2.0 * v * A + modulus * A_v)) / root
     f, f_v = eps * (B + root), eps * (B_v + root_v)
-    excess = 1.0 / f - 1.0
-    if abs(excess) <= 4 * EPS:
-        return v, low, high, True
-    if excess > 0:
-        high = v
-    else:
-        low = v
-    if high < 1e-16 * highest(b, eps):
-        return 0.0, low, high, True
-    inverse_v = -f_v / (f * f)
-    new_y = v * v - excess * 2 * v / inverse_v
-    if inverse_v > 0 and low * low < new_y <= high * high:
-        new = np.sqrt(new_y)
-    else:
-        new = v - excess / inverse_v
-        if not (low < new < high):
-            new = np.sqrt(low * high) if low > 0 else high / 16
-    return new, low, high, abs(new - v) <= 1e-13 * new or high - low <= 4 * EPS * high
+    return safeguarded(v, low, high, 1.0 / f - 1.0, -f_v / (f * f), 4 * EPS, 1e-16 * highest(b, eps))
 
 
 @njit(cache=True, error_model="numpy")

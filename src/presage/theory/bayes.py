@@ -182,15 +182,16 @@ def bayes_optimal(problem: Problem | BilinearProblem) -> BayesSolution | Bilinea
     target, channel, alpha, half_noise = problem.target, problem.channel, problem.alpha, 0.5 * problem.noise
     denoiser = Denoiser(target)
     variance = max(target.second_moment - target.mean**2, 0.0)
-    evaluations = [0]
+    errors: dict[float, float] = {}  # of the denoiser, at each log t that was tried
 
     def seen_again(log_t: float, error: float) -> float:
         """Logarithm of ``t = 1/q_hat`` that the channel gives at this error, less the t that led to it."""
         return -log(2.0 * alpha * evidence(channel, problem.Q_0 - error, error + half_noise).square) - log_t
 
     def excess(log_t: float) -> float:
-        evaluations[0] += 1
-        return seen_again(log_t, min(denoiser.mmse(exp(0.5 * log_t)), variance))
+        if log_t not in errors:
+            errors[log_t] = min(denoiser.mmse(exp(0.5 * log_t)), variance)
+        return seen_again(log_t, errors[log_t])
 
     def rough_excess(log_t: float) -> float:
         return seen_again(log_t, 1.0 / (1.0 / variance + exp(-log_t) / (2.0 * bayes_recovery(target))))
@@ -204,10 +205,9 @@ def bayes_optimal(problem: Problem | BilinearProblem) -> BayesSolution | Bilinea
     high = seen_again(0.0, variance)
     start = _largest_root(rough_excess, high, high) if continuous and variance > 0.0 else high
     log_t = _largest_root(excess, high, start)
-    error = min(denoiser.mmse(exp(0.5 * log_t)), variance)
-    residual = abs(seen_again(log_t, error))
+    residual, error = abs(excess(log_t)), errors[log_t]
     spread = evidence(channel, problem.Q_0 - error, error + half_noise).error
-    return BayesSolution(problem, exp(0.5 * log_t), error, evaluations[0], residual, ROOT, spread)
+    return BayesSolution(problem, exp(0.5 * log_t), error, len(errors), residual, ROOT, spread)
 
 
 def _largest_root(excess: Callable[[float], float], high: float, start: float) -> float:

@@ -13,6 +13,7 @@ from presage.model.channels import Channel, Linear, Softmax
 from presage.model.hardmax import Hardmax, signs_posterior
 from presage.model.laws import Floats
 from presage.model.posterior import gaussian_nodes, no_posterior, posterior, writes_score
+from presage.theory.expectations import scattered_points
 
 FAR = 8.0  # a sign whose mean is that many deviations off zero is known
 POINTS, REPLICATES = 8192, 4  # scrambled points for a score that a channel writes itself
@@ -62,22 +63,13 @@ def _sampled(channel: Channel, q: float, V: float) -> Evidence:
         return Evidence(inf, nan)
     estimates = []
     for seed in range(REPLICATES):
-        points = _points(2 * channel.n_in, seed)
+        points = scattered_points(2 * channel.n_in, POINTS, seed)
         omega = sqrt(q) * points[:, : channel.n_in]
         z_0 = omega + sqrt(V) * points[:, channel.n_in :]
         label = channel.draw_labels(z_0, np.random.default_rng(seed))
         estimates.append(float(np.mean(np.sum(channel.score(label, omega, V) ** 2, axis=-1))))
     mean = float(np.mean(estimates))
     return Evidence(mean, nan, float(np.std(estimates, ddof=1)) / sqrt(REPLICATES) / mean)
-
-
-@cache
-def _points(dimension: int, seed: int) -> Floats:
-    from scipy.special import ndtri
-    from scipy.stats import qmc
-
-    uniform = qmc.Sobol(dimension, scramble=True, rng=seed).random(POINTS)
-    return np.asarray(ndtri(np.clip(uniform, 1e-15, 1.0 - 1e-15)))
 
 
 @evidence.register

@@ -231,7 +231,7 @@ class Sobol(Rule):
     def averages(self, channel: Channel, rho_0: float, overlaps: Overlaps, sigma: float | None = None) -> Averages:
         gaussian = gaussian_of(rho_0, overlaps, sigma)
         seeds = np.random.SeedSequence(self.seed).generate_state(self.replicates)
-        scattered = [_points(2 * channel.n_active, self.nodes, seed) for seed in seeds]
+        scattered = [scattered_points(2 * channel.n_active, self.nodes, seed) for seed in seeds]
         if not isinstance(channel, Softmax):
             k, weight = channel.n_active, np.full(self.nodes, 1.0 / self.nodes)
             own = (sums(channel, *gaussian, overlaps.Sigma, x[:, :k], x[:, k:], weight) for x in scattered)
@@ -253,7 +253,8 @@ class Sobol(Rule):
 
 
 @cache
-def _points(dimension: int, nodes: int, seed: int) -> Floats:
+def scattered_points(dimension: int, nodes: int, seed: int) -> Floats:
+    """Scrambled Sobol points of a standard Gaussian, nodes x dimension."""
     from scipy.special import ndtri
     from scipy.stats import qmc  # slow to load, and not needed for two tokens
 

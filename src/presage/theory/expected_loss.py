@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import sqrt
 
 from presage.model.channels import Channel, Linear
-from presage.theory.expectations import GaussHermite, Sobol
+from presage.theory.expectations import Exact, GaussHermite, Sobol
 from presage.theory.order_parameters import Overlaps
 
 RESOLVED = 1e-5  # relative distance of two product rules below which they are trusted
@@ -16,10 +16,9 @@ def expected_loss(channel: Channel, rho_0: float, overlaps: Overlaps, sigma: flo
 
     Product rules miss labels that are sharp on the scale of z: where two of them differ, scrambled points decide.
     """
-    if isinstance(channel, Linear):
-        mean = overlaps.m / sqrt(rho_0)
-        return 2.0 * channel.n_in * ((sqrt(rho_0) - mean) ** 2 + sigma**2), 0.0
     there = overlaps._replace(Sigma=0.0)
+    if isinstance(channel, Linear):
+        return float(Exact().averages(channel, rho_0, there, sigma).test_error[0]), 0.0
     if channel.n_tokens == 2:
         fine, coarse = (
             float(rule.averages(channel, rho_0, there, sigma).test_error[0])

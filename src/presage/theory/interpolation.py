@@ -157,7 +157,7 @@ def interpolation_threshold(target: SpectralLaw, noise: float) -> float:
     """
     rho_0 = target.second_moment + 0.5 * noise
     if noise == 0.0 and target.support[0, 0] >= 0.0:
-        zero = 1.0 - rank_of(target)
+        zero = 1.0 - target.nonzero
         return 0.5 * (1.0 - zero**2) + 0.25 * zero**2
 
     def excess(log_delta: float) -> float:
@@ -169,12 +169,6 @@ def interpolation_threshold(target: SpectralLaw, noise: float) -> float:
         return 0.25
     root = _root(excess, start, "The interpolation threshold was not found.")
     return functionals(target, exp(root), 0.0).I
-
-
-def rank_of(target: SpectralLaw) -> float:
-    """Fraction of the target's eigenvalues that are not zero."""
-    positions, masses = target.atoms
-    return 1.0 - float(masses[positions == 0.0].sum())
 
 
 def _root(excess: Callable[[float], float], start: float, failure: str, xtol: float = 1e-13) -> float:

@@ -11,7 +11,6 @@ from scipy.optimize import brentq
 
 from presage import _check
 from presage.model.laws import SpectralLaw
-from presage.theory.interpolation import rank_of
 
 
 def weak_recovery(target: SpectralLaw, noise: float) -> float:
@@ -24,7 +23,7 @@ def weak_recovery(target: SpectralLaw, noise: float) -> float:
     Checked: tests/test_low_rank.py::test_weak_recovery_is_where_the_error_leaves_one
     """
     Q_0 = target.second_moment
-    return rank_of(target) * (0.5 + 0.25 * noise / Q_0) if Q_0 > 0.0 else inf
+    return target.nonzero * (0.5 + 0.25 * noise / Q_0) if Q_0 > 0.0 else inf
 
 
 def low_rank_noise(abar: float, noise: float = 0.0) -> float:

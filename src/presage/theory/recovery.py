@@ -11,7 +11,6 @@ import numpy as np
 from scipy.optimize import brentq
 
 from presage.model.laws import SpectralLaw
-from presage.theory.interpolation import rank_of
 
 
 def perfect_recovery(target: SpectralLaw) -> float:
@@ -26,7 +25,7 @@ def perfect_recovery(target: SpectralLaw) -> float:
     """
     if target.support[0, 0] < 0.0:
         return inf
-    k = rank_of(target)
+    k = target.nonzero
     if k >= 1.0:
         return 0.5
 

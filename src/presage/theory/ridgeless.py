@@ -16,10 +16,11 @@ from presage.spectra.free import FreeConvolution
 from presage.spectra.learned import LearnedSpectrum
 from presage.theory.errors import SolveError
 from presage.theory.expected_loss import expected_loss
-from presage.theory.interpolation import interpolating_point, interpolation_threshold, rank_of
+from presage.theory.interpolation import interpolating_point, interpolation_threshold
 from presage.theory.order_parameters import Overlaps
 from presage.theory.recovery import perfect_recovery, unfactorized_recovery
 from presage.theory.solve import ExplicitMap, Solver, StateEvolution
+from presage.theory.state_evolution import WeightSide, own_deviation, thresholded
 
 RELATIVE = 1e-9  # error of quadrature and roots
 ACCURACY = 1e-3  # relative, above interpolation: many samples jump there, and digits cost seconds
@@ -124,13 +125,9 @@ def ridgeless(problem: Problem, *, solver: Solver | None = None) -> RidgelessSol
 def _least_weight(problem: Problem, alpha: float) -> RidgelessSolution:
     """Least weight among the positive semidefinite S that fit every label: ``S = ratio (x - c)_+``."""
     point = interpolating_point(problem.target, problem.noise, alpha)
-    f, ratio = point.functionals, _ratio(problem.channel)
-    A = f.overlap - 2.0 * f.delta**2 * f.I
-    error = f.risk + (1.0 - ratio) * (2.0 * A - (1.0 + ratio) * f.J)
-    deficit = f.deficit + (1.0 - ratio) * A
-    overlaps = Overlaps(m=ratio * A, q=ratio**2 * f.J, Sigma=inf)
+    ratio = _ratio(problem.channel)
     message = "the fit of least weight, by the map to a linear channel"
-    return _interpolating(problem, overlaps, error, deficit, f.rank, point.delta, point.c, ratio, message)
+    return _interpolating(problem, thresholded(point.functionals, ratio, inf), point.delta, point.c, ratio, message)
 
 
 def _smallest_symmetric(problem: Problem, alpha: float) -> RidgelessSolution:
@@ -146,8 +143,8 @@ def _smallest_symmetric(problem: Problem, alpha: float) -> RidgelessSolution:
     scale = gain * _ratio(problem.channel)
     overlaps = Overlaps(m=scale * Q_0, q=scale**2 * (Q_0 + t), Sigma=inf)
     error = Q_0 * (1.0 - scale) ** 2 + scale**2 * t
-    message = "the fit of least norm, in closed form"
-    return _interpolating(problem, overlaps, error, Q_0 * (1.0 - scale), 1.0, sqrt(t), -inf, scale, message)
+    side = WeightSide(overlaps, 0.0, 0.0, 1.0, error, Q_0 * (1.0 - scale))
+    return _interpolating(problem, side, sqrt(t), -inf, scale, "the fit of least norm, in closed form")
 
 
 def _recovered(problem: Problem) -> RidgelessSolution:
@@ -155,27 +152,22 @@ def _recovered(problem: Problem) -> RidgelessSolution:
     ratio, Q_0 = _ratio(problem.channel), problem.Q_0
     overlaps = Overlaps(m=ratio * Q_0, q=ratio**2 * Q_0, Sigma=inf)
     error, deficit = (1.0 - ratio) ** 2 * Q_0, (1.0 - ratio) * Q_0
-    message = "beyond the threshold of perfect recovery"
-    return _interpolating(problem, overlaps, error, deficit, rank_of(problem.target), 0.0, 0.0, ratio, message)
+    side = WeightSide(overlaps, 0.0, 0.0, problem.target.nonzero, error, deficit)
+    return _interpolating(problem, side, 0.0, 0.0, ratio, "beyond the threshold of perfect recovery")
 
 
 def _interpolating(
-    problem: Problem,
-    overlaps: Overlaps,
-    estimation_error: float,
-    deficit: float,
-    rank: float,
-    delta: float,
-    cutoff: float,
-    scale: float,
-    message: str,
+    problem: Problem, side: WeightSide, delta: float, cutoff: float, scale: float, message: str
 ) -> RidgelessSolution:
-    half_noise = 0.5 * problem.noise
-    own = estimation_error + half_noise - (deficit + half_noise) ** 2 / problem.rho_0
-    test_error, bar = expected_loss(problem.channel, problem.rho_0, overlaps, sqrt(max(own, 0.0)))
+    test_error, bar = expected_loss(problem.channel, problem.rho_0, side.overlaps, own_deviation(problem, side))
     if delta == 0.0:
         test_error, bar = 0.0, 0.0  # the output is the label
-    values = {"test_error": test_error, "train_error": 0.0, "estimation_error": estimation_error, "rank": rank}
+    values = {
+        "test_error": test_error,
+        "train_error": 0.0,
+        "estimation_error": side.estimation_error,
+        "rank": side.rank,
+    }
     bars = {name: RELATIVE * abs(value) for name, value in values.items()}
     bars["test_error"] += bar
     geometry = {"delta": delta, "cutoff": cutoff, "scale": scale}

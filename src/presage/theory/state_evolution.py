@@ -12,7 +12,7 @@ from presage.model.laws import Floats, SpectralLaw
 from presage.model.penalties import Frobenius, NuclearPSD, Penalty
 from presage.model.problem import Problem
 from presage.spectra.free import FreeConvolution
-from presage.spectra.functionals import functionals
+from presage.spectra.functionals import Functionals, functionals
 from presage.spectra.shrunk import Shrunk
 from presage.theory.expectations import Averages
 from presage.theory.order_parameters import Conjugates, Overlaps
@@ -95,13 +95,18 @@ def nuclear_psd(penalty: NuclearPSD, target: SpectralLaw, kappa: float, conjugat
     lambda_tilde = penalty.lambda_tilde(kappa)
     f = functionals(target, noise, 2.0 * lambda_tilde / m_hat, most=kappa)
     scale = m_hat / Sigma_hat
-    A = f.overlap - 2.0 * noise**2 * f.I
+    psi, penalty_paid = -0.5 * m_hat * scale * f.J, lambda_tilde * scale * f.first
+    return thresholded(f, scale, 2.0 * f.I / Sigma_hat)._replace(free_energy=psi, penalty=penalty_paid)
+
+
+def thresholded(f: Functionals, scale: float, Sigma: float) -> WeightSide:
+    """What ``S = scale (x - c)_+`` has in common with the target; nothing is paid for it."""
+    A = f.overlap - 2.0 * f.delta**2 * f.I
     # Distances to the target without the cancellation of Q_0 - 2m + q and Q_0 - m near perfect recovery.
     estimation_error = f.risk + (1.0 - scale) * (2.0 * A - (1.0 + scale) * f.J)
     deficit = f.deficit + (1.0 - scale) * A
-    overlaps = Overlaps(m=scale * A, q=scale**2 * f.J, Sigma=2.0 * f.I / Sigma_hat)
-    psi, penalty_paid = -0.5 * m_hat * scale * f.J, lambda_tilde * scale * f.first
-    return WeightSide(overlaps, psi, penalty_paid, f.rank, estimation_error, deficit)
+    overlaps = Overlaps(m=scale * A, q=scale**2 * f.J, Sigma=Sigma)
+    return WeightSide(overlaps, 0.0, 0.0, f.rank, estimation_error, deficit)
 
 
 @weight_side.register

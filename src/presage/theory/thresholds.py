@@ -13,7 +13,7 @@ from presage.model.penalties import Frobenius
 from presage.model.problem import Problem
 from presage.theory import low_rank, recovery
 from presage.theory.bilinear_thresholds import BilinearThresholds, bilinear_thresholds
-from presage.theory.interpolation import interpolation_threshold, rank_of
+from presage.theory.interpolation import interpolation_threshold
 
 LOW_RANK = 0.1  # above it there is no sharp onset of learning
 
@@ -87,13 +87,13 @@ def thresholds(problem: Problem | BilinearProblem) -> Thresholds | BilinearThres
         caveats.append("recovery is for clean labels: with this noise the error falls as 1/alpha, and never to zero.")
     else:
         caveats.append("clean labels can always be fitted, by the target: interpolation is the limit of little noise.")
-    if rank_of(target) > LOW_RANK:
-        caveats.append(f"weak recovery is for low rank: at rank {rank_of(target):.3g} learning begins gradually.")
+    if target.nonzero > LOW_RANK:
+        caveats.append(f"weak recovery is for low rank: at rank {target.nonzero:.3g} learning begins gradually.")
     perfect = recovery.perfect_recovery(target)
-    if not trains_S and problem.kappa < rank_of(target):
+    if not trains_S and problem.kappa < target.nonzero:
         perfect = inf
         caveats.append(
-            f"a student of width {problem.kappa:g} d cannot be the target of rank {rank_of(target):.3g} d; the "
+            f"a student of width {problem.kappa:g} d cannot be the target of rank {target.nonzero:.3g} d; the "
             "interpolation threshold is that of a wide one."
         )
     if isinf(recovery.perfect_recovery(target)):

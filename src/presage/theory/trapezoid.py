@@ -14,12 +14,12 @@ import numpy as np
 
 from presage import _check
 from presage.model.channels import Channel, Linear
+from presage.model.gaussian_ball import gaussian_ball
 from presage.model.laws import Floats
 from presage.theory.expectations import Averages, Rule, gaussian_of, own_averages
 from presage.theory.numeric_averages import sums
 from presage.theory.order_parameters import Overlaps
 
-REACH = 6.5  # radius of the disc of nodes: beyond it the weight is 7e-10
 LEAST_SIGMA = 1e-3  # deviation of z given z_0, relative, below which Stein's lemma divides by too small a number
 
 
@@ -58,10 +58,7 @@ class Trapezoid(Rule):
 @cache
 def _disc(nodes: int, angle: float) -> tuple[Floats, Floats, Floats]:
     """Nodes a, b (n x 1) and their weights."""
-    x = (np.arange(nodes) - 0.5 * (nodes - 1)) * (2.0 * REACH / nodes)
-    first, second = (axis.ravel() for axis in np.meshgrid(x, x, indexing="ij"))
-    inside = first**2 + second**2 < REACH**2
-    first, second = first[inside, None], second[inside, None]
-    weight = np.exp(-0.5 * (first**2 + second**2))[:, 0]
+    points, weights = gaussian_ball(2, nodes)
+    first, second = points[:, :1], points[:, 1:]
     cosine, sine = np.cos(angle), np.sin(angle)
-    return cosine * first - sine * second, sine * first + cosine * second, weight / weight.sum()
+    return cosine * first - sine * second, sine * first + cosine * second, weights
