@@ -285,3 +285,12 @@ def test_import_presage_draws_and_labels_nothing():
     ).stdout.split()
     assert "presage" in loaded
     assert not {"matplotlib", "xarray"} & set(loaded)
+
+
+def test_every_public_name_can_be_had_and_keeps_its_meaning():
+    """Names come when first asked for; a module of the same name must not take their place."""
+    import presage
+
+    assert presage.__all__ == sorted(presage.__all__)
+    for name in presage.__all__:
+        assert not isinstance(getattr(presage, name), type(presage)), f"presage.{name} is a module"

@@ -24,7 +24,7 @@ from presage import (
     solve,
     unfactorized_attention,
 )
-from presage.compare import _row, fit_limit, normal_score
+from presage.comparison import _row, fit_limit, normal_score
 from presage.experiment.ensemble import OBSERVABLES
 from presage.experiment.tokens import Rademacher
 
