@@ -33,6 +33,7 @@ from .spectra.free import FreeConvolution
 from .spectra.functionals import functionals
 from .spectra.rectangular import RectangularConvolution, rectangular_functionals
 from .spectra.singular_denoising import SingularValueDenoiser
+from .sweeps.sweep import SweepInterrupted, sweep
 from .theory.bayes import BayesSolution, bayes_optimal
 from .theory.bayes_curve import bayes_curve
 from .theory.bilinear_bayes import BilinearBayes
@@ -102,6 +103,7 @@ __all__ = [
     "Solver",
     "SpectralLaw",
     "StateEvolution",
+    "SweepInterrupted",
     "Thresholds",
     "Tokens",
     "TrainError",
@@ -129,6 +131,7 @@ __all__ = [
     "robust_network",
     "simulate",
     "solve",
+    "sweep",
     "thresholds",
     "unfactorized_attention",
     "untied_linear_attention",

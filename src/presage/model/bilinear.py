@@ -147,6 +147,14 @@ class BilinearProblem:
             direct["target"] = dataclasses.replace(target, **of_target)
         return dataclasses.replace(self, **direct)
 
+    def names(self) -> list[str]:
+        """Names that `replace` understands."""
+        things: tuple[Any, ...] = (self, self.target)
+        found = [
+            field.name for thing in things if dataclasses.is_dataclass(thing) for field in dataclasses.fields(thing)
+        ]
+        return list(dict.fromkeys(found))
+
 
 def bilinear_regression(
     target: RectangularLaw, *, alpha: float, noise: float = 0.0, weight_decay: float | None = None

@@ -1,0 +1,1 @@
+"""The published figures, one module each, and the data that draws them."""

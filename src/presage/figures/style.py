@@ -1,0 +1,132 @@
+"""How figures look: readable in grey, at column width and by colour-blind eyes; bands, dots, thresholds, caveats."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from presage.figures.catalogue import Parts
+
+# Okabe and Ito's colours, in an order of increasing lightness, so that they stay apart in grey.
+BLACK, BLUE, ORANGE, GREEN, PINK, SKY = "0.1", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9"
+COLOURS = (BLUE, ORANGE, GREEN, PINK, SKY, BLACK)
+LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
+MARKERS = ("o", "s", "^", "D", "v", "P")
+COLUMN, PAGE = 3.4, 7.0  # inches: one column of a journal, and both
+GREY = "0.45"
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Draw inside this block."""
+    import matplotlib as mpl
+
+    settings: Any = {
+        "font.size": 8.0,
+        "axes.labelsize": 8.0,
+        "axes.titlesize": 8.5,
+        "legend.fontsize": 7.0,
+        "legend.frameon": False,
+        "xtick.labelsize": 7.0,
+        "ytick.labelsize": 7.0,
+        "lines.linewidth": 1.2,
+        "lines.markersize": 3.5,
+        "axes.grid": True,
+        "grid.alpha": 0.25,
+        "grid.linewidth": 0.5,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "savefig.dpi": 200,
+        "svg.hashsalt": "presage",  # the same picture gives the same file
+    }
+    with mpl.rc_context(settings):
+        yield
+
+
+def canvas(
+    rows: int = 1, columns: int = 1, *, width: float = PAGE, height: float = 2.6, **options: Any
+) -> tuple[Figure, Any]:
+    """An empty figure and its axes. No window system is involved."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, figure.subplots(rows, columns, **options)
+
+
+def line(axis: Any, table: Any, x: str, name: str, *, number: int = 0, **options: Any) -> None:
+    """A prediction against `x` with its error band; points that failed leave a gap."""
+    settings = {"color": COLOURS[number % len(COLOURS)], "linestyle": LINES[number % len(LINES)], **options}
+    values = table[name].values
+    axis.plot(table[x].values, values, **settings)
+    if f"{name}_bar" in table:
+        bar = table[f"{name}_bar"].values
+        axis.fill_between(table[x].values, values - bar, values + bar, color=settings["color"], alpha=0.25, linewidth=0)
+
+
+def dots(axis: Any, table: Any, x: str, name: str, *, number: int = 0, **options: Any) -> None:
+    """Trained networks against `x`: means with two standard errors."""
+    settings = {"color": COLOURS[number % len(COLOURS)], "marker": MARKERS[number % len(MARKERS)], **options}
+    bar = 2.0 * table[f"{name}_bar"].values
+    axis.errorbar(
+        table[x].values,
+        table[name].values,
+        bar,
+        linestyle="none",
+        capsize=1.5,
+        elinewidth=0.8,
+        markeredgecolor=BLACK,
+        markeredgewidth=0.4,
+        zorder=3,
+        **settings,
+    )
+
+
+def threshold(axis: Any, x: float, label: str, *, height: float = 0.97, **options: Any) -> None:
+    """A vertical line at a threshold, with its name written along it."""
+    settings = {"color": GREY, "linewidth": 0.9, "linestyle": "--", **options}
+    axis.axvline(x, **settings)
+    axis.annotate(
+        label,
+        (x, height),
+        xycoords=("data", "axes fraction"),
+        xytext=(2, 0),
+        textcoords="offset points",
+        rotation=90,
+        va="top",
+        ha="left",
+        fontsize=6.5,
+        color=settings["color"],
+    )
+
+
+def caveats(parts: Parts) -> list[str]:
+    """What the numbers say against themselves: each caveat and each failed cell once, with how often it occurs."""
+    said: dict[str, int] = {}
+    for name, table in parts.items():
+        for variable in ("caveats", "outcome"):
+            if variable not in table:
+                continue
+            for words in np.ravel(table[variable].values):
+                if words and (variable == "caveats" or str(words).startswith("failed")):
+                    said[f"{name}: {words}"] = said.get(f"{name}: {words}", 0) + 1
+    return [f"{words} ({count} cells)" if count > 1 else words for words, count in said.items()]
+
+
+def print_caveats(figure: Figure, parts: Parts, *, most: int = 3) -> None:
+    """Write the caveats under the picture, the first few in full."""
+    said = caveats(parts)
+    if not said:
+        return
+    shown = said[:most] + ([f"... and {len(said) - most} more"] if len(said) > most else [])
+    width = int(figure.get_figwidth() * 26)
+    text = "\n".join(textwrap.fill(f"caveat: {words}", width, subsequent_indent="   ") for words in shown)
+    figure.supxlabel(text, fontsize=5.5, color=GREY, x=0.01, ha="left")

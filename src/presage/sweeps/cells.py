@@ -1,0 +1,71 @@
+"""The work of a sweep: a chain of cells, each computed, described and put into the store before the next begins."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, final
+
+from presage.sweeps.grid import Cell
+from presage.sweeps.observed import caveats, message, observed
+from presage.sweeps.store import Record, Store, Writer
+
+
+@final
+@dataclass(frozen=True)
+class Work:
+    """What every cell of a sweep has in common. It travels to other processes and machines."""
+
+    run: Callable[..., Any]
+    store: Path | None
+    warm: bool
+    options: dict[str, Any] = field(default_factory=dict)  # of every cell, where the cell does not say otherwise
+
+    def __call__(self, chain: list[Cell]) -> list[Record]:
+        """All cells of a chain."""
+        return list(self.records(chain))
+
+    def records(self, chain: list[Cell]) -> Iterator[Record]:
+        """Cells of a chain as they are done, each started from the solution of the one before."""
+        writer = _writer(self.store)
+        neighbour = None
+        for cell in chain:
+            record, neighbour = self._cell(cell, neighbour)
+            if writer is not None:
+                writer.add(record)
+            yield {**record, "stored": writer is not None}
+
+    def _cell(self, cell: Cell, neighbour: Any) -> tuple[Record, Any]:
+        started = time.perf_counter()
+        options = {**self.options, **cell.options}
+        result = None
+        said: Record
+        try:
+            result = self._warm_or_cold(cell, options, neighbour)
+            said = {"values": observed(result), "outcome": message(result), "caveats": caveats(result), "failed": False}
+        except Exception as failure:  # a cell that fails is a row with its reason
+            words = f"failed: {failure}" if str(failure) else f"failed: {type(failure).__name__}"
+            said = {"values": {}, "outcome": words, "caveats": "", "failed": True}
+        return {"key": cell.key, **said, "seconds": time.perf_counter() - started}, result
+
+    def _warm_or_cold(self, cell: Cell, options: dict[str, Any], neighbour: Any) -> Any:
+        if not self.warm or neighbour is None:
+            return self.run(cell.problem, **options)
+        try:
+            return self.run(cell.problem, init=neighbour, **options)
+        except Exception:  # a neighbour can be a bad start: the point may still have a solution of its own
+            return self.run(cell.problem, **options)
+
+
+_writers: dict[Path, Writer] = {}
+
+
+def _writer(folder: Path | None) -> Writer | None:
+    """The file of this process in the store; None without a store, or where this machine does not see its folder."""
+    if folder is None or not Store(folder).exists:
+        return None
+    if folder not in _writers:
+        _writers[folder] = Store(folder).writer()
+    return _writers[folder]

@@ -1,0 +1,160 @@
+"""The points of a sweep: which names belong to the problem, which to the function, and who warm-starts whom."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import inspect
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from presage import _check
+from presage.sweeps.identity import Memo, canonical, identity
+
+EXAMPLE = "Use for example alpha=[0.1, 1.0, 10.0]."
+
+
+@final
+@dataclass(frozen=True)
+class Cell:
+    """One point of a sweep: the problem there, the options of the function there, and the name it has in a store."""
+
+    index: tuple[int, ...]
+    problem: Any
+    options: dict[str, Any]
+    key: str
+
+
+@final
+@dataclass(frozen=True)
+class Grid:
+    """All points of a sweep. An axis has several values and becomes a dimension; what is fixed has one value."""
+
+    problem: Any
+    run: Callable[..., Any]
+    axes: dict[str, list[Any]]
+    fixed: dict[str, Any]
+
+    @classmethod
+    def of(cls, problem: Any, run: Any, given: Mapping[str, Any]) -> Grid:
+        """Sort the names into axes and fixed values, and complain about those that nobody knows."""
+        if not (hasattr(problem, "replace") and hasattr(problem, "names")):
+            reason, remedy = "a sweep changes one problem along a grid", "Make one with for example attention(...)."
+            raise _check.complaint("problem", "be a problem", reason, problem, remedy)
+        if not callable(run):
+            reason, remedy = "it is called with the problem of every cell", "Use for example solve or simulate."
+            raise _check.complaint("run", "be a function", reason, run, remedy)
+        known = {*problem.names(), *option_names(run)}
+        axes: dict[str, list[Any]] = {}
+        fixed: dict[str, Any] = {}
+        for name, value in given.items():
+            if name not in known and not takes_any_option(run):
+                raise _check.complaint(
+                    "grid",
+                    "have names that the problem or the function knows",
+                    "a misspelt name would silently change nothing",
+                    name,
+                    f"The problem has {', '.join(problem.names())}; the function has {', '.join(option_names(run))}.",
+                )
+            if isinstance(value, list | tuple | range | np.ndarray):
+                axes[name] = _axis(name, value)
+            else:
+                fixed[name] = value
+        return cls(problem, run, axes, fixed)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of values along each axis."""
+        return tuple(len(values) for values in self.axes.values())
+
+    @property
+    def names(self) -> set[str]:
+        """Every name that the sweep sets."""
+        return {*self.axes, *self.fixed}
+
+    @functools.cached_property
+    def cells(self) -> list[Cell]:
+        """All cells in the order of the array, each problem checked as it is made."""
+        ours = set(self.problem.names())
+        run = canonical(self.run)
+        memo: Memo = {}
+        cells = []
+        for index in itertools.product(*(range(n) for n in self.shape)):
+            point = {
+                **self.fixed,
+                **{name: values[i] for (name, values), i in zip(self.axes.items(), index, strict=True)},
+            }
+            problem = self.problem.replace(**{name: value for name, value in point.items() if name in ours})
+            options = {name: value for name, value in point.items() if name not in ours}
+            text = canonical({"problem": identity(problem, memo), "options": identity(options, memo)})
+            cells.append(Cell(index, problem, options, hashlib.sha256((run + text).encode()).hexdigest()[:24]))
+        return cells
+
+    @functools.cached_property
+    def warm(self) -> str | None:
+        """The axis along which solutions start from their neighbours: alpha, or else the longest of numbers."""
+        if "init" not in option_names(self.run) or "init" in self.fixed:
+            return None
+        ours = set(self.problem.names())
+        numeric = {
+            name: values
+            for name, values in self.axes.items()
+            if name in ours
+            and name != "n_tokens"
+            and all(isinstance(value, int | float | np.number) for value in values)
+        }
+        return "alpha" if "alpha" in numeric else max(numeric, key=lambda name: len(numeric[name]), default=None)
+
+    def chains(self, cells: list[Cell], most: int) -> Iterator[list[Cell]]:
+        """Cut `cells` into runs of at most `most`, neighbours along the warm axis one after the other."""
+        if self.warm is None:
+            order, groups = cells, [cells]
+        else:
+            axis = list(self.axes).index(self.warm)
+            values = self.axes[self.warm]
+
+            def line(cell: Cell) -> tuple[int, ...]:
+                return cell.index[:axis] + cell.index[axis + 1 :]
+
+            order = sorted(cells, key=lambda cell: (line(cell), values[cell.index[axis]]))
+            groups = [list(group) for _, group in itertools.groupby(order, key=line)]
+        for group in groups:
+            for start in range(0, len(group), most):
+                yield group[start : start + most]
+
+
+def option_names(run: Callable[..., Any]) -> list[str]:
+    """Names of the options of `run`: every parameter after the first."""
+    try:
+        return [
+            p.name
+            for p in [*inspect.signature(run).parameters.values()][1:]
+            if p.kind not in {p.VAR_KEYWORD, p.VAR_POSITIONAL}
+        ]
+    except (TypeError, ValueError):  # compiled functions have no signature
+        return []
+
+
+def takes_any_option(run: Callable[..., Any]) -> bool:
+    """Whether `run` has ``**options``."""
+    try:
+        return any(p.kind is p.VAR_KEYWORD for p in inspect.signature(run).parameters.values())
+    except (TypeError, ValueError):
+        return False
+
+
+def _axis(name: str, given: Any) -> list[Any]:
+    if name == "seeds":
+        reason = "each number along an axis of a sweep would be one cell with so many seeds"
+        remedy = "Use for example seeds=8, or run=functools.partial(simulate, seeds=[3, 5, 8])."
+        raise _check.complaint("seeds", "be one number here", reason, given, remedy)
+    values = given.tolist() if isinstance(given, np.ndarray) else list(given)
+    if not values or (isinstance(given, np.ndarray) and given.ndim != 1):
+        raise _check.complaint(name, "be a list of values", "an axis of the grid has at least one", given, EXAMPLE)
+    if len({canonical(value) for value in values}) < len(values):
+        raise _check.complaint(name, "have each value once", "two equal points are one cell", given, EXAMPLE)
+    return values
