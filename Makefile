@@ -14,6 +14,9 @@ export OMP_NUM_THREADS ?= 1
 export BLIS_NUM_THREADS ?= 1
 export VECLIB_MAXIMUM_THREADS ?= 1
 
+# Tests run in this many processes.
+WORKERS ?= 2
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo test slow bench lint types clean
@@ -30,11 +33,11 @@ demo: $(INSTALLED)
 	$(BIN)/python -m presage.demo
 
 test: lint types
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 # pytest exits with 5 when it collects no test: no slow test is not a failure.
 slow: $(INSTALLED)
-	$(BIN)/python -m pytest -m slow || [ $$? -eq 5 ]
+	$(BIN)/python -m pytest -m slow -n $(WORKERS) --dist worksteal || [ $$? -eq 5 ]
 
 # PyTorch and cvxpy, which training is compared with, are not installed by this: on Linux PyTorch is gigabytes unless
 # the index of its small build is named. Without them the benchmark runs, and says how to get them.

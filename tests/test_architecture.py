@@ -26,6 +26,9 @@ MAY_IMPORT = {
     "theory": {"model", "spectra"},
     "experiment": {"model"},
 }
+# Views, from the inside out: each may import those before it, the witnesses and what compares them; none of these
+# imports a view.
+VIEWS = ("sweeps", "figures", "cli")
 # Top-level modules that every layer may import, since they import nothing of presage themselves.
 LEAVES = {"_check"}
 BANNED_NAMES = {"base", "common", "helper", "helpers", "util", "utils"}
@@ -68,6 +71,21 @@ def forbidden_imports(package: Path) -> list[str]:
             if root == package.name and (not inside or inside[0] not in allowed):
                 where = f"{path.relative_to(package.parent)}:{line}"
                 faults.append(f"{where} imports {name}; {first} may import {sorted(allowed) or 'nothing'}")
+    return faults
+
+
+def views_seen_from_inside(package: Path) -> list[str]:
+    """Sentences that name each import of a view by what it is a view of, or by a view further inside."""
+    faults = []
+    for path in sorted(package.rglob("*.py")):
+        first = path.relative_to(package).with_suffix("").parts[0]
+        if first in {"__init__", "__main__", "demo"}:
+            continue
+        outer = VIEWS[VIEWS.index(first) + 1 :] if first in VIEWS else VIEWS
+        for line, name in imported_names(path, package):
+            inside = name.split(".")[1:2]
+            if name.split(".")[0] == package.name and inside and inside[0] in outer:
+                faults.append(f"{path.relative_to(package.parent)}:{line} imports {name}, a view of it")
     return faults
 
 
@@ -194,6 +212,26 @@ def test_a_planted_import_is_found(tmp_path, file, source):
     faults = forbidden_imports(plant(tmp_path, **{file: source}))
     assert len(faults) == 1
     assert file.replace("__", "/") in faults[0].replace(os.sep, "/")
+
+
+def test_views_look_inwards_only():
+    assert all((PACKAGE / view).is_dir() for view in VIEWS[:2])
+    assert views_seen_from_inside(PACKAGE) == []
+
+
+@pytest.mark.parametrize(
+    ("file", "source", "faults"),
+    [
+        ("comparison", "from presage.sweeps.sweep import sweep", 1),
+        ("theory__solve", "from ..figures import catalogue", 1),
+        ("sweeps__sweep", "from presage.cli import app", 1),
+        ("figures__style", "def f():\n    import presage.cli.tables", 1),
+        ("figures__attention_1", "from presage.sweeps.sweep import sweep\nfrom presage.theory.solve import solve", 0),
+        ("cli__app", "from presage.figures import catalogue\nfrom . import tables", 0),
+    ],
+)
+def test_a_planted_look_outwards_is_found(tmp_path, file, source, faults):
+    assert len(views_seen_from_inside(plant(tmp_path, **{file: source}))) == faults
 
 
 def test_a_fault_in_the_init_of_a_layer_is_found(tmp_path):
