@@ -99,6 +99,7 @@ def iterate(objective: Objective, state: State, damping: float, iteration: int =
     Lambda S``, ``S = shrink(Theta, Lambda)``, ``V = (2/d^2) div``; f and Lambda keep a part `damping` of the old.
 
     Equation: [BETKZ25] (41).
+    Checked: tests/test_message_passing.py::test_overlaps_follow_state_evolution_at_every_iteration
     """
     samples, channel, d = objective.samples, objective.channel, objective.d
     f = state.f.copy()

@@ -106,6 +106,7 @@ class BayesAMP(Trainer):
         ``R = S + (sqrt2/(d q_hat)) sum Z f``, ``S = denoiser(R)``, ``V = MMSE(1/q_hat)``.
 
         Equation: [BTEZ25], in the form of [BETKZ25] (41).
+        Checked: tests/test_bayes_amp.py::test_it_follows_state_evolution
         """
         samples, channel, d = objective.samples, objective.channel, objective.d
         f, V = np.empty_like(state.f), state.V + 0.5 * (self.noise or 0.0)

@@ -37,6 +37,7 @@ def bayes_message_passing(
     ``R = M + A'g/(q_hat sqrt(p N))``, and M, V are what the denoiser makes of R at noise level ``q_hat^(-1/2)``.
 
     Equation: [ETBMZ24], its message passing.
+    Checked: tests/test_bilinear.py::test_message_passing_is_on_the_bayes_curve
 
     Args:
         measurements: what the samples see.

@@ -73,13 +73,13 @@ def _sampled(channel: Channel, q: float, V: float) -> Evidence:
 
 
 @evidence.register
-def _(channel: Linear, q: float, V: float) -> Evidence:
+def linear(channel: Linear, q: float, V: float) -> Evidence:
     """The label is the pre-activation: the score is ``(z_0 - omega)/V`` in each component."""
     return _gaussian(channel.n_in, V)
 
 
 @evidence.register
-def _(channel: Softmax, q: float, V: float) -> Evidence:
+def softmax(channel: Softmax, q: float, V: float) -> Evidence:
     """The label is the pre-activation up to a shift, at any beta: one component less.
 
     Equation: [BTEZ25], and derived for noisy labels: the noise sits before the softmax, which can be inverted.
