@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+DOCUMENTING := $(VENV)/.documenting
 
 # One BLAS thread a process. The matrices are small, so that threads cost more than they give; runs in parallel would
 # fight over the cores; and a sum that is split over threads changes in its last digits from machine to machine.
@@ -19,13 +20,14 @@ WORKERS ?= 2
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test slow bench lint types clean
+.PHONY: help demo test slow bench docs lint types clean
 
 help:
 	@echo "make demo    draw and print the main result"
 	@echo "make test    lint, type-check and test"
 	@echo "make slow    the tests that take long"
 	@echo "make bench   time and accuracy beside the straightforward methods; writes docs/benchmarks*.md"
+	@echo "make docs    the documentation, in docs/_build/html/index.html"
 	@echo "make lint    ruff alone          make types   mypy alone"
 	@echo "make clean   remove .venv, caches and compiled code"
 
@@ -46,6 +48,11 @@ bench: $(INSTALLED)
 	$(BIN)/python bench/core.py
 	$(BIN)/python bench/training.py
 
+# A warning is an error: a link that leads nowhere, a cell that fails, a docstring that cannot be read.
+docs: $(DOCUMENTING)
+	$(BIN)/python -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -54,7 +61,7 @@ types: $(INSTALLED)
 	$(BIN)/mypy
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist docs/_build docs/_generated .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 $(INSTALLED): pyproject.toml
@@ -65,4 +72,8 @@ $(INSTALLED): pyproject.toml
 	    exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet -e ".[dev]"
+	@touch $@
+
+$(DOCUMENTING): $(INSTALLED)
+	$(BIN)/python -m pip install --quiet -e ".[docs]"
 	@touch $@

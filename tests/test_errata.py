@@ -1,4 +1,4 @@
-"""Errata: for each row of docs/errata.md a witness that agrees with the corrected formula and not with the printed one.
+"""Errata: a witness for each of docs/errata.md, which agrees with the corrected formula and not with the printed one.
 
 Equation numbers are those of [BETKZ25].
 """

@@ -114,7 +114,7 @@ class LearnedSpectrum(_Transformed):
 
     Equation: [BETKZ25] (13), for the eigenvalues.
     Departs: print has scale = 1, which holds for linear channels only; with ``scale = m_hat/Sigma_hat`` the second
-    moment is q.
+    moment is q. Erratum 10.
     Checked: tests/test_solution.py::test_second_moment_of_the_spectrum_is_q
     """
 
@@ -143,7 +143,7 @@ class SingularValues(_Transformed):
     """Singular values of ``W_fit/(m d)^(1/4)``: square roots of the eigenvalues of ``S_fit``.
 
     Equation: [BETKZ25] (13).
-    Departs: print has scale = 1, see LearnedSpectrum.
+    Departs: print has scale = 1, see LearnedSpectrum. Erratum 10.
     Checked: tests/test_solution.py::test_singular_values_are_square_roots
     """
 

@@ -101,6 +101,7 @@ def hardmax(channel: Hardmax, q: float, V: float) -> Evidence:
 
     Equation: [BTEZ25].
     Departs: the published numbers come from a score with the bivariate density in place of its derivative.
+    Erratum 8.
     Checked: tests/test_bayes.py::test_hardmax_check_values
     """
     if V <= 0.0:

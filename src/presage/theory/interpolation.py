@@ -31,7 +31,7 @@ def interpolating_point(target: SpectralLaw, noise: float, alpha: float) -> Poin
     (clean labels: below that of perfect recovery), where ``c > 0``.
 
     Equation: [BETKZ25] (64), (65).
-    Departs: "- lambda~ dJ/dc" in print is "- dJ/dc" after the rescaling by lambda~.
+    Departs: "- lambda~ dJ/dc" in print is "- dJ/dc" after the rescaling by lambda~. Erratum 3.
     Checked: tests/test_ridgeless.py::test_small_weight_decay_approaches_the_limit
     """
     equations = _Interpolating(target, noise, alpha)

@@ -53,7 +53,7 @@ def unfactorized_recovery() -> float:
     """Clean labels from which on a symmetric S without any structure is determined: the number of its entries.
 
     Equation: [BETKZ25], from (66) at a vanishing ridge: ``|S - S_0|^2/d = Q_0 (1 - 2 alpha)``.
-    Departs: "alpha = 1/2" in print is in units of (L_in - 1) alpha.
+    Departs: "alpha = 1/2" in print is in units of (L_in - 1) alpha. Erratum 6.
     Checked: tests/test_thresholds.py::test_unfactorized_recovery_is_where_its_error_vanishes
     """
     return 0.5

@@ -25,7 +25,7 @@ def weight_factor(target: SpectralLaw, delta: float, c: float, start: float = -n
     bounded but has a corner at ``x = y = c``: the panels get finer towards it from both sides.
 
     Equation: [BETKZ25] (10), second factor.
-    Departs: the subscript sqrt(q_hat/m_hat) of mu in print means sqrt(q_hat)/m_hat.
+    Departs: the subscript sqrt(q_hat/m_hat) of mu in print means sqrt(q_hat)/m_hat. Erratum 5.
     Checked: tests/test_replicon.py::test_weight_factor_agrees_with_a_sampled_matrix
     """
     free = FreeConvolution(target, delta)

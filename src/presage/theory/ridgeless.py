@@ -94,7 +94,7 @@ def ridgeless(problem: Problem, *, solver: Solver | None = None) -> RidgelessSol
     any more, and a softmax has equations of its own, which `solver` solves.
 
     Equation: [BETKZ25] (63)-(65).
-    Departs: see `interpolation.interpolating_point`.
+    Departs: see `interpolation.interpolating_point`. Erratum 3.
     Checked: tests/test_ridgeless.py::test_small_weight_decay_approaches_the_limit
     """
     _check.instance(

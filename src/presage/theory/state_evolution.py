@@ -47,7 +47,7 @@ def weight_side(penalty: Penalty, target: SpectralLaw, kappa: float, conjugates:
     q_hat by the free Burgers equation, and holds where s jumps as well.
 
     Equation: [BETKZ25] (43)-(44), the integrals derived.
-    Departs: R(T) is divided by d, not by d^2 as printed, or the penalty would not act.
+    Departs: R(T) is divided by d, not by d^2 as printed, or the penalty would not act. Erratum 2.
     Checked: tests/test_own_penalties.py::test_the_fixed_point_is_stationary
     """
     m_hat, _, Sigma_hat = conjugates
@@ -116,7 +116,7 @@ def frobenius(penalty: Frobenius, target: SpectralLaw, kappa: float, conjugates:
     ``q = (m_hat^2 Q_0 + q_hat) Sigma^2``, ``m = Q_0 m_hat Sigma``, ``Sigma = 1/(Sigma_hat + 4 tau)``.
 
     Equation: [BETKZ25] (66)-(67).
-    Departs: the penalty in the loss is d tau |S|^2; print (20) hides the factor d.
+    Departs: the penalty in the loss is d tau |S|^2; print (20) hides the factor d. Erratum 11.
     Checked: tests/test_state_evolution.py::test_overlaps_are_those_of_a_sampled_matrix
     """
     m_hat, q_hat, Sigma_hat = conjugates
@@ -148,7 +148,7 @@ def sample_side(alpha: float, averages: Averages, *, stein: bool) -> Floats:
     ``f = (p-z)/Sigma``.
 
     Equation: [BETKZ25] (43), (55), last three lines, written for f.
-    Departs: no sqrt2 inside the softmax beyond the one in the components; (54) and (56) carry it twice.
+    Departs: no sqrt2 inside the softmax beyond the one in the components; (54) and (56) carry it twice. Erratum 1.
     Checked: tests/test_state_evolution.py::test_the_fixed_point_is_stationary
     """
     slope_z, slope_z_0 = (averages.stein_z, averages.stein_z_0) if stein else (averages.slope_z, averages.slope_z_0)

@@ -60,7 +60,7 @@ def thresholds(problem: Problem | BilinearProblem) -> Thresholds | BilinearThres
     softmax attention ``L_in - 1``, since a common shift of the scores leaves no trace.
 
     Equation: [BETKZ25], with [ETZK25] and [MTMKZ24] for the quadratic network.
-    Departs: recovery without factors is at 1/2 in units of (L_in - 1) alpha, not of alpha.
+    Departs: recovery without factors is at 1/2 in units of (L_in - 1) alpha, not of alpha. Erratum 6.
     Checked: tests/test_thresholds.py::test_thresholds_count_the_components_of_a_sample
     """
     if isinstance(problem, BilinearProblem):

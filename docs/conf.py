@@ -1,0 +1,54 @@
+"""Settings of the documentation. `make docs` builds it, and warnings are errors."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE / "extensions"), str(HERE.parent / "src")]
+
+project = "presage"
+author = "The presage authors"
+copyright = author
+version = release = re.search(r'^version = "(.+)"', (HERE.parent / "pyproject.toml").read_text(), re.M)[1]
+
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.viewcode",
+    "plain_docstrings",
+    "sphinx.ext.napoleon",
+    "generated_pages",
+]
+exclude_patterns = ["_build", "_generated/parts"]
+language = "en_GB"
+
+html_theme = "furo"
+html_title = "presage"
+html_static_path = ["static"]
+html_css_files = ["presage.css"]
+html_theme_options = {"navigation_with_keys": True}
+pygments_style = "friendly"
+
+# Links to headings, as `page.md#heading`; formulas are written in plain text.
+myst_heading_anchors = 4
+myst_enable_extensions = ["colon_fence", "deflist"]
+
+# Pages with {code-cell} blocks are run at every build; a cell that fails stops it.
+nb_execution_mode = "force"
+nb_execution_timeout = 150
+nb_execution_raise_on_error = True
+nb_merge_streams = True
+nb_execution_in_temp = True
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+autodoc_preserve_defaults = True
+python_use_unqualified_type_names = True
+maximum_signature_line_length = 88
+toc_object_entries_show_parents = "hide"
+# A name in single backticks links to what it names, and is set as code where there is nothing of that name.
+default_role = "py:obj"

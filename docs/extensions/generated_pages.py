@@ -1,0 +1,248 @@
+"""Pages that are made from the package at each build: API reference, equations, departures from print, gallery.
+
+They are written to docs/_generated, which is not kept. Each function returns the text of a page, so that the tests can
+read it without Sphinx.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import presage
+from presage import cite
+
+HERE = Path(__file__).resolve().parent.parent
+OUT = HERE / "_generated"
+
+GROUPS = {
+    "model": ("Model", "What is learned: laws of eigenvalues, channels, penalties, problems."),
+    "theory": ("Theory", "The first witness: predictions in the limit of large dimension."),
+    "experiment": ("Experiment", "The second witness: networks of finite dimension, trained on sampled data."),
+    "views": ("Views", "Both side by side: comparisons, sweeps and figures."),
+}
+LAYER = {"model": "model", "spectra": "theory", "theory": "theory", "experiment": "experiment"}
+
+
+def public_names() -> dict[str, str]:
+    """Each public name with the dotted module that defines it, from the stub that `import presage` reads."""
+    stub = Path(presage.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+    return {
+        alias.asname or alias.name: f"presage.{node.module}"
+        for node in ast.parse(stub).body
+        if isinstance(node, ast.ImportFrom) and node.level == 1
+        for alias in node.names
+    }
+
+
+def api_page(group: str) -> str:
+    """The reference of one group of public names, a section a module."""
+    title, about = GROUPS[group]
+    modules: dict[str, list[str]] = defaultdict(list)
+    for name, module in public_names().items():
+        if LAYER.get(module.split(".")[1], "views") == group:
+            modules[module].append(name)
+    out = [title, "=" * len(title), "", about, ""]
+    for module in sorted(modules):
+        heading = module.split(".")[-1].replace("_", " ").capitalize()
+        sentence = summary(module)
+        out += [heading, "-" * len(heading), "", sentence, ""]
+        for name in modules[module]:
+            kind = "class" if isinstance(getattr(presage, name), type) else "function"
+            out += [f".. auto{kind}:: presage.{name}", *(["   :members:"] if kind == "class" else []), ""]
+    return "\n".join(out)
+
+
+def summary(module: str) -> str:
+    """The first paragraph of the docstring of a module, as reStructuredText."""
+    from plain_docstrings import escaped
+
+    spec = importlib.util.find_spec(module)
+    assert spec is not None
+    assert spec.origin is not None
+    docstring = ast.get_docstring(ast.parse(Path(spec.origin).read_text(encoding="utf-8"))) or ""
+    return escaped(" ".join(docstring.split("\n\n")[0].split()))
+
+
+def linked() -> dict[str, str]:
+    """For each function that states an equation, the name under which the reference documents it."""
+    public = {f"{module}.{name}": f"presage.{name}" for name, module in public_names().items()}
+    found = {}
+    for entry in cite.equations():
+        owner, _, method = entry.function.rpartition(".")
+        if entry.function in public:
+            found[entry.function] = public[entry.function]
+        elif owner in public:
+            found[entry.function] = f"{public[owner]}.{method}"
+        else:
+            found[entry.function] = entry.function
+    return found
+
+
+def internals_page() -> str:
+    """The functions that state an equation and are not public."""
+    title = "Functions behind the equations"
+    out = [title, "=" * len(title), ""]
+    out += ["Not public: names and arguments may change between versions. They are here for the equations.", ""]
+    modules: dict[str, set[str]] = defaultdict(set)
+    special = set()
+    names = linked()
+    for entry in cite.equations():
+        target = names[entry.function]
+        if target == entry.function:
+            module = "presage." + entry.file.removesuffix(".py").replace("/", ".")
+            modules[module].add(entry.function)
+        elif target.endswith("__"):
+            special.add(target)
+    for module, functions in sorted(modules.items()):
+        out += [module, "-" * len(module), "", summary(module), ""]
+        for name in sorted(functions):
+            out += [f".. auto{kind_of(name, module)}:: {name}", ""]
+    if special:
+        out += ["Special methods", "-" * 15, ""]
+        out += [line for name in sorted(special) for line in (f".. automethod:: {name}", "")]
+    return "\n".join(out)
+
+
+def kind_of(name: str, module: str) -> str:
+    """What autodoc calls the thing: class, function, method or property."""
+    thing: Any = importlib.import_module(module)
+    owner: Any = None
+    for part in name.removeprefix(f"{module}.").split("."):
+        owner, thing = thing, inspect_static(thing, part)
+    if isinstance(thing, type):
+        return "class"
+    if isinstance(owner, type):
+        return "method" if callable(thing) else "property"
+    return "function"
+
+
+def inspect_static(owner: Any, name: str) -> Any:
+    """An attribute as it was defined: a property, and not its value."""
+    import inspect
+
+    return inspect.getattr_static(owner, name)
+
+
+def equations_page() -> str:
+    """Paper and number -> function -> test."""
+    names = linked()
+    out = [
+        "# Equations",
+        "",
+        "Every function that is an equation says so in its docstring, with the test that fails if it is wrong. This",
+        "page is made from those docstrings at each build. From the command line, `presage where BETKZ25:43` finds one;",
+        "from Python, `presage.cite.where`. Where the code departs from print the row says so, and the [](../errata.md)",
+        "have the reasons.",
+        "",
+    ]
+    papers = cite.references()
+    for key in dict.fromkeys(entry.key for entry in cite.equations()):
+        entries = [entry for entry in cite.equations() if entry.key == key]
+        if key == "derived":
+            out += ["## Derived", "", "What no paper has, each with the reason in its docstring.", ""]
+        else:
+            reference = papers[key]
+            place = f" [{reference.url.removeprefix('https://')}]({reference.url})" if reference.url else ""
+            out += [f"## {key}", "", str(reference).split("] ", 1)[1] + place, ""]
+        out += [":::{list-table}", ":header-rows: 1", ":widths: 12 44 44", ":class: wide", ""]
+        out += ["* - no.", "  - function", "  - test"]
+        for entry in entries:
+            tests = " ".join(f"`{test.removeprefix('tests/')}`" for test in entry.tests) or "none"
+            departs = f" *Departs:* {in_markdown(entry.departs)}" if entry.departs else ""
+            number = f"({entry.number})" if entry.number else ""
+            role = f"{{py:obj}}`{entry.function.removeprefix('presage.')} <{names[entry.function]}>`"
+            out += [f"* - {number}", f"  - {role}<br>{in_markdown(entry.summary)}{departs}", f"  - {tests}"]
+        out += [":::", ""]
+    return "\n".join(out)
+
+
+def departures_table() -> str:
+    """Every `Departs:` of the package, in the order of the errata."""
+    names = linked()
+    seen: dict[str, list[cite.Equation]] = defaultdict(list)
+    for entry in cite.equations():
+        if entry.departs:
+            seen[entry.function].append(entry)
+    out = [":::{list-table}", ":header-rows: 1", ":widths: 12 18 70", ":class: wide", ""]
+    out += ["* - erratum", "  - equation", "  - in the code"]
+    for function, entries in sorted(seen.items(), key=lambda item: (errata(item[1][0].departs), item[0])):
+        departs = entries[0].departs
+        rows = ", ".join(f"[{n}](#erratum-{n})" for n in errata(departs))
+        papers = ", ".join(entry.key + (f" ({entry.number})" if entry.number else "") for entry in entries)
+        role = f"{{py:obj}}`{function.removeprefix('presage.')} <{names[function]}>`"
+        text = in_markdown(ERRATUM.sub("", departs).strip())
+        out += [f"* - {rows}", f"  - {papers}", f"  - {role}<br>{text}"]
+    return "\n".join([*out, ":::", ""])
+
+
+ERRATUM = re.compile(r"Errat(?:um|a) ((?:\d+)(?:(?:, | and )\d+)*)\.")
+
+
+def errata(departs: str) -> list[int]:
+    """The rows of docs/errata.md that a `Departs:` names."""
+    return [int(number) for match in ERRATUM.finditer(departs) for number in re.findall(r"\d+", match[1])]
+
+
+def in_markdown(text: str) -> str:
+    """Plain text with what Markdown would read as markup escaped; code stays code."""
+    parts = re.split(r"(``.*?``|`[^`]+`)", text)
+    return "".join(part if i % 2 else re.sub(r"([*_~<>|\[\]])", r"\\\1", part) for i, part in enumerate(parts))
+
+
+def gallery_page(pictures: Path) -> str:
+    """Every figure with its command, drawn from the data that ships with the package."""
+    out = [
+        "# Gallery",
+        "",
+        "Each figure is one command. It is drawn in a moment from data that ships with the package; `--quick` computes",
+        "a coarser version anew, `--full` the whole of it.",
+        "",
+    ]
+    if importlib.util.find_spec("presage.figures") is None:
+        return "\n".join([*out, "There are no figures in this version.", ""])
+    from presage.figures import catalogue
+
+    pictures.mkdir(parents=True, exist_ok=True)
+    for name in catalogue.names():
+        if not catalogue.shipped(name).is_file():
+            continue
+        module, parts = catalogue.figure(name), catalogue.load(name)
+        drawing = module.draw(parts)
+        drawing.savefig(pictures / f"{name}.png", dpi=150)
+        drawing.clear()
+        caption = " ".join(module.caption(parts).split())
+        out += [f"## {module.TITLE}", "", f"{in_markdown(module.SOURCE)}", "", "```console"]
+        out += [f"$ presage figure {name}", "```", "", f":::{{figure}} {pictures.name}/{name}.png"]
+        out += [f":alt: {module.TITLE}", ":width: 100%", "", in_markdown(caption), ":::", ""]
+    return "\n".join(out)
+
+
+def write(path: Path, text: str) -> None:
+    """Write a page if it changed, so that Sphinx reads again only what did."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.is_file() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+
+
+def generate(app: Any) -> None:
+    """Write every page."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    for group in GROUPS:
+        write(OUT / f"api-{group}.rst", api_page(group))
+    write(OUT / "api-internals.rst", internals_page())
+    write(OUT / "equations.md", equations_page())
+    write(OUT / "parts" / "departures.md", departures_table())
+    write(OUT / "gallery.md", gallery_page(OUT / "pictures"))
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Connect to Sphinx."""
+    app.connect("builder-inited", generate)
+    return {"parallel_read_safe": True}
