@@ -24,6 +24,7 @@ extensions = [
 ]
 exclude_patterns = ["_build", "_generated/parts"]
 language = "en_GB"
+smartquotes_action = "D"  # dashes alone: quotation marks stand beside formulas
 
 html_theme = "furo"
 html_title = "presage"
@@ -47,6 +48,7 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
+autodoc_type_aliases = {name: name for name in ("ArrayLike", "Complexes", "Floats")}
 python_use_unqualified_type_names = True
 maximum_signature_line_length = 88
 toc_object_entries_show_parents = "hide"

@@ -159,7 +159,9 @@ def test_docstrings_become_restructured_text(monkeypatch):
 
 def test_docs_import_nothing_but_the_package():
     """The extensions of the documentation can be read where Sphinx is not installed."""
-    code = "import sys; sys.path[:0] = ['docs/extensions']; import generated_pages, plain_docstrings; print(*sys.modules)"
+    code = (
+        "import sys; sys.path[:0] = ['docs/extensions']; import generated_pages, plain_docstrings; print(*sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert "generated_pages" in done.stdout.split()
     assert "sphinx" not in done.stdout.split()

@@ -25,6 +25,27 @@ GROUPS = {
     "experiment": ("Experiment", "The second witness: networks of finite dimension, trained on sampled data."),
     "views": ("Views", "Both side by side: comparisons, sweeps and figures."),
 }
+# Modules that come first on their page, since most readers look for them; the rest follows by name.
+FIRST = (
+    *("problem", "own_problems", "bilinear", "laws", "discrete_laws", "channels", "hardmax", "penalties"),
+    *("solve", "solution", "errors", "thresholds", "ridgeless", "regularization", "bayes", "bayes_curve", "low_rank"),
+    *("simulate", "ensemble", "fit", "amp", "gradient", "convex", "bayes_amp", "tokens"),
+    *("comparison", "sweep"),
+)
+HEADINGS = {
+    "amp": "Message passing",
+    "bayes_amp": "Bayes-optimal message passing",
+    "bilinear": "Bilinear problems",
+    "convex": "Proximal gradient",
+    "errors": "Errors",
+    "fit": "Trainers",
+    "free": "Free convolution",
+    "gradient": "L-BFGS and Adam",
+    "own_channels": "Channels written as one's own",
+    "own_penalties": "Penalties written as one's own",
+    "own_problems": "Problems with them",
+    "hardmax": "Hard maximum",
+}
 LAYER = {"model": "model", "spectra": "theory", "theory": "theory", "experiment": "experiment"}
 
 
@@ -47,14 +68,21 @@ def api_page(group: str) -> str:
         if LAYER.get(module.split(".")[1], "views") == group:
             modules[module].append(name)
     out = [title, "=" * len(title), "", about, ""]
-    for module in sorted(modules):
-        heading = module.split(".")[-1].replace("_", " ").capitalize()
+    for module in sorted(modules, key=importance):
+        stem = module.split(".")[-1]
+        heading = HEADINGS.get(stem, stem.replace("_", " ").capitalize())
         sentence = summary(module)
         out += [heading, "-" * len(heading), "", sentence, ""]
         for name in modules[module]:
             kind = "class" if isinstance(getattr(presage, name), type) else "function"
             out += [f".. auto{kind}:: presage.{name}", *(["   :members:"] if kind == "class" else []), ""]
     return "\n".join(out)
+
+
+def importance(module: str) -> tuple[int, str]:
+    """Where a module stands on its page."""
+    stem = module.split(".")[-1]
+    return (FIRST.index(stem) if stem in FIRST else len(FIRST), stem)
 
 
 def summary(module: str) -> str:
@@ -134,10 +162,10 @@ def equations_page() -> str:
     out = [
         "# Equations",
         "",
-        "Every function that is an equation says so in its docstring, with the test that fails if it is wrong. This",
-        "page is made from those docstrings at each build. From the command line, `presage where BETKZ25:43` finds one;",
-        "from Python, `presage.cite.where`. Where the code departs from print the row says so, and the [](../errata.md)",
-        "have the reasons.",
+        "Every function that is an equation says so in its docstring, with the test that fails if it is wrong; this",
+        "page is made from the docstrings at each build. On the command line `presage where BETKZ25:43` finds one, in",
+        "Python `presage.cite.where`. Where the code departs from print the row says so; the reasons are in",
+        "[](../errata.md).",
         "",
     ]
     papers = cite.references()
@@ -149,16 +177,22 @@ def equations_page() -> str:
             reference = papers[key]
             place = f" [{reference.url.removeprefix('https://')}]({reference.url})" if reference.url else ""
             out += [f"## {key}", "", str(reference).split("] ", 1)[1] + place, ""]
-        out += [":::{list-table}", ":header-rows: 1", ":widths: 12 44 44", ":class: wide", ""]
-        out += ["* - no.", "  - function", "  - test"]
+        out += [":::{list-table}", ":header-rows: 1", ":widths: 22 46 32", ":class: wide", ""]
+        out += ["* - equation", "  - function", "  - test"]
         for entry in entries:
             tests = " ".join(f"`{test.removeprefix('tests/')}`" for test in entry.tests) or "none"
             departs = f" *Departs:* {in_markdown(entry.departs)}" if entry.departs else ""
-            number = f"({entry.number})" if entry.number else ""
+            number = f"({entry.number})" if entry.number else in_markdown(place_of(entry))
             role = f"{{py:obj}}`{entry.function.removeprefix('presage.')} <{names[entry.function]}>`"
             out += [f"* - {number}", f"  - {role}<br>{in_markdown(entry.summary)}{departs}", f"  - {tests}"]
         out += [":::", ""]
     return "\n".join(out)
+
+
+def place_of(entry: cite.Equation) -> str:
+    """What the docstring says about where an equation without a number is, or what it was derived from."""
+    text = re.sub(r"^(derived|\[\w+\])[\s,.:;]*", "", entry.source)
+    return text[:1].upper() + text[1:]
 
 
 def departures_table() -> str:
@@ -168,12 +202,15 @@ def departures_table() -> str:
     for entry in cite.equations():
         if entry.departs:
             seen[entry.function].append(entry)
-    out = [":::{list-table}", ":header-rows: 1", ":widths: 12 18 70", ":class: wide", ""]
-    out += ["* - erratum", "  - equation", "  - in the code"]
+    out = [":::{list-table}", ":header-rows: 1", ":widths: 8 22 70", ":class: wide", ""]
+    out += ["* - no.", "  - equation", "  - in the code"]
     for function, entries in sorted(seen.items(), key=lambda item: (errata(item[1][0].departs), item[0])):
         departs = entries[0].departs
         rows = ", ".join(f"[{n}](#erratum-{n})" for n in errata(departs))
-        papers = ", ".join(entry.key + (f" ({entry.number})" if entry.number else "") for entry in entries)
+        keys: dict[str, list[str]] = defaultdict(list)
+        for entry in entries:
+            keys[entry.key] += [f"({entry.number})"] if entry.number else []
+        papers = ", ".join(" ".join([key, ", ".join(numbers)]).strip() for key, numbers in keys.items())
         role = f"{{py:obj}}`{function.removeprefix('presage.')} <{names[function]}>`"
         text = in_markdown(ERRATUM.sub("", departs).strip())
         out += [f"* - {rows}", f"  - {papers}", f"  - {role}<br>{text}"]

@@ -71,12 +71,12 @@ def fields(cls: type) -> list[tuple[str, str, str]]:
 
 
 def field_list(cls: type) -> list[str]:
-    """The fields as a list, or nothing for an ordinary class."""
+    """The fields as a list, or nothing where no comment says more than the signature does."""
     if not (hasattr(cls, "__dataclass_fields__") or hasattr(cls, "_fields")):
         return []
     rows = fields(cls)
     meant = [f"* ``{name}`` (``{kind}``){': ' + escaped(text) if text else ''}" for name, kind, text in rows]
-    return ["", "**Fields**", "", *meant, ""] if rows else []
+    return ["", "**Fields**", "", *meant, ""] if any(text for *_, text in rows) else []
 
 
 def process(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import difflib
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -198,9 +199,9 @@ def _order(equation: Equation) -> tuple[bool, str, tuple[int, str], str]:
 
 
 def _place(number: str) -> tuple[int, str]:
-    """Where a number sorts: 9 before 10, and a paper as a whole before its equations."""
+    """Where a number sorts: 9 before 10, and a paper as a whole after its equations."""
     digits = re.search(r"\d+", number)
-    return (int(digits[0]) if digits else -1, number)
+    return (int(digits[0]) if digits else sys.maxsize, number)
 
 
 def where(equation: str) -> tuple[Equation, ...]:
