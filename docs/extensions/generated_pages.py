@@ -81,7 +81,7 @@ def api_page(group: str) -> str:
 
 def importance(module: str) -> tuple[int, str]:
     """Where a module stands on its page."""
-    stem = module.split(".")[-1]
+    stem = module.rsplit(".", maxsplit=1)[-1]
     return (FIRST.index(stem) if stem in FIRST else len(FIRST), stem)
 
 
