@@ -6,12 +6,14 @@ failure. Pages with {code-cell} blocks show what was printed when they were buil
 
 from __future__ import annotations
 
+import re
 import shlex
 import subprocess
 import sys
 
 import pytest
 
+import presage as ps
 from tests.page_blocks import (
     CELL,
     CONSOLE,
@@ -28,7 +30,12 @@ from tests.page_blocks import (
 )
 
 PAGES = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in pages()}
-WITH_CODE = [name for name, text in PAGES.items() if any(b.language in (PYTHON, CELL) for b in blocks(text))]
+# What the README prints is compared in tests/test_readme.py.
+WITH_CODE = [
+    name
+    for name, text in PAGES.items()
+    if name != "README.md" and any(block.language in (PYTHON, CELL) for block in blocks(text))
+]
 WITH_COMMANDS = [name for name, text in PAGES.items() if any(b.language == CONSOLE for b in blocks(text))]
 
 
@@ -46,6 +53,18 @@ def test_every_block_is_of_a_kind_that_is_run(page):
             assert shlex.split(line)[0] in ("presage", *NOT_RUN), f"{page}: nothing runs {line!r}"
 
 
+def test_every_name_that_a_page_mentions_exists():
+    """Also in the tables and sentences, which are not run."""
+    problem = ps.quadratic_network(ps.MarchenkoPastur(0.5), alpha=1.0, weight_decay=0.1, noise=0.1)
+    objects = {"s": ps.solve(problem), "e": ps.simulate(problem, d=10, seeds=2, n_test=100, processes=1)}
+    assert re.findall(r"\bps\.([A-Za-z_]+)", PAGES["docs/at-a-glance.md"])
+    for page, text in PAGES.items():
+        for name in {*re.findall(r"\bps\.([A-Za-z_]+)", text)}:
+            assert hasattr(ps, name), f"{page}: ps.{name}"
+        for letter, name in {*re.findall(r"`([se])\.([a-z_]+)", text)}:
+            assert hasattr(objects[letter], name), f"{page}: {letter}.{name}"
+
+
 def test_an_unknown_block_is_found():
     assert blocks("```python\nx = 1\n```\n\n````rust\n```\nfn\n````\n") == [
         Block("python", "x = 1\n"),
@@ -59,6 +78,7 @@ def test_every_block_runs_and_prints_what_is_shown(page, capsys, tmp_path, monke
 
     mpl.use("Agg")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")  # to start processes takes longer than these pages do without
     names: dict = {"__name__": "__main__"}
     found = blocks(PAGES[page])
     for i, block in enumerate(found):
@@ -89,6 +109,7 @@ def _close_figures() -> None:
 @pytest.mark.parametrize("page", WITH_COMMANDS)
 def test_every_command_runs(page, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
     lines = [line for block in blocks(PAGES[page]) for line in block.commands if line.startswith("presage ")]
     for line in lines:
         words = shlex.split(line)
@@ -104,7 +125,6 @@ def test_every_command_runs(page, capsys, tmp_path, monkeypatch):
 
 def test_the_generated_pages_have_every_equation_departure_and_public_name(monkeypatch):
     """Without Sphinx: the text of the pages that a build makes."""
-    import presage
     from presage import cite
 
     monkeypatch.syspath_prepend(str(ROOT / "docs" / "extensions"))
@@ -112,7 +132,7 @@ def test_the_generated_pages_have_every_equation_departure_and_public_name(monke
 
     api = [line.split()[-1] for group in generated_pages.GROUPS for line in generated_pages.api_page(group).splitlines()
            if line.startswith(".. auto")]  # fmt: skip
-    assert sorted(api) == sorted(f"presage.{name}" for name in presage.__all__)
+    assert sorted(api) == sorted(f"presage.{name}" for name in ps.__all__)
     page = generated_pages.equations_page()
     table = generated_pages.departures_table()
     errata = PAGES["docs/errata.md"]
@@ -128,8 +148,6 @@ def test_the_generated_pages_have_every_equation_departure_and_public_name(monke
 
 def test_every_erratum_has_its_witness():
     """docs/errata.md and tests/test_errata.py have the same numbers."""
-    import re
-
     numbers = re.findall(r"^\(erratum-(\d+)\)=$", PAGES["docs/errata.md"], re.MULTILINE)
     tests = re.findall(
         r"^def test_erratum_(\d+)_", (ROOT / "tests" / "test_errata.py").read_text("utf-8"), re.MULTILINE

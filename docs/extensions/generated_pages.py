@@ -165,7 +165,7 @@ def equations_page() -> str:
         "Every function that is an equation says so in its docstring, with the test that fails if it is wrong; this",
         "page is made from the docstrings at each build. On the command line `presage where BETKZ25:43` finds one, in",
         "Python `presage.cite.where`. Where the code departs from print the row says so; the reasons are in",
-        "[](../errata.md).",
+        "[the errata](../errata.md).",
         "",
     ]
     papers = cite.references()

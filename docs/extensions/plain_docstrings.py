@@ -84,6 +84,8 @@ def process(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[
     new = restructured(lines)
     if what == "class":
         new += field_list(obj)
+    if what in {"property", "attribute"}:
+        new.insert(0, "")  # or napoleon would read "Variance: of what" as a type and what it means
     lines[:] = new
 
 
