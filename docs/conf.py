@@ -32,6 +32,7 @@ html_static_path = ["static"]
 html_css_files = ["presage.css"]
 html_theme_options = {"navigation_with_keys": True}
 pygments_style = "friendly"
+highlight_language = "none"  # a block without a language is what was printed
 
 # Links to headings, as `page.md#heading`; formulas are written in plain text.
 myst_heading_anchors = 4
