@@ -52,25 +52,27 @@ def on_dask(work: Work, chains: Chains, client: Any) -> Iterator[Record]:
     """
     from distributed import KilledWorker, as_completed
 
-    sent = dict(zip(client.map(work, chains, pure=False, retries=RETRIES), chains, strict=True))
-    ended = as_completed(list(sent), with_results=True, raise_errors=False)
+    sent: dict[Any, list[Cell]] = {}
+
+    def send(some: Chains) -> list[Any]:
+        futures = client.map(work, some, key="presage-sweep", pure=False, retries=RETRIES)
+        sent.update(zip(futures, some, strict=True))
+        return list(futures)
+
+    ended = as_completed(send(chains), loop=client.loop, with_results=True, raise_errors=False)
     try:
         for future, result in ended:
             chain = sent.pop(future)
-            if future.status == "finished":
+            if isinstance(result, list):
                 yield from result
-            elif future.status == "error" and isinstance(result[1], KilledWorker):
-                if len(chain) == 1:
-                    yield work.lost(chain[0])
-                    continue
-                for again, cell in zip(
-                    client.map(work, [[cell] for cell in chain], pure=False, retries=RETRIES), chain, strict=True
-                ):
-                    sent[again] = [cell]
-                    ended.add(again)
+                continue
+            error = result[1] if isinstance(result, tuple) else result  # the latter when it was cancelled
+            if not isinstance(error, KilledWorker):
+                raise RuntimeError(f"The dask cluster could not compute cells ({_cause(error)}). {GO_ON}.") from error
+            if len(chain) == 1:
+                yield work.lost(chain[0])
             else:
-                cause = _cause(result[1]) if future.status == "error" else "its scheduler went away"
-                raise RuntimeError(f"The dask cluster could not compute cells: {cause}. {GO_ON}.")
+                ended.update(send([[cell] for cell in chain]))
     finally:
         client.cancel(list(sent))
 

@@ -48,7 +48,7 @@ def script(command: Sequence[str], *, jobs: int, options: Sequence[str] = ()) ->
             THREADS,
             'export LOKY_MAX_CPU_COUNT="${SLURM_CPUS_PER_TASK:-1}"  # a node may have more cores than the task',
             f'{run} --part "$SLURM_ARRAY_TASK_ID/{jobs}"',
-            "# When all are done, gather the table by the same command without --part, which also does what is missing:",
+            "# When all are done, gather the table by the same command without --part; it also does what is missing:",
             f"#   {run}",
             "",
         ]
@@ -71,10 +71,7 @@ def cluster(*, jobs: int, options: Sequence[str] = ()) -> Iterator[Any]:
         reason, remedy = "there is no sbatch on this machine", "Go to a machine that sends jobs, or leave it out."
         raise _check.complaint("slurm", "be left out here", reason, jobs, remedy)
     asked: Options = {"output": "presage-%j.log", **_read(options)}
-    reason, remedy = "it is how many cells a job computes at a time", 'Use for example "--cpus-per-task=4".'
-    cores = _check.integer(
-        "cpus-per-task", {**DEFAULTS, **asked}["cpus-per-task"], at_least=1, reason=reason, remedy=remedy
-    )
+    cores = _cores(asked)
     with SLURMCluster(
         cores=cores,
         processes=cores,  # cells hold Python's lock: threads of one process would wait for each other
@@ -87,7 +84,7 @@ def cluster(*, jobs: int, options: Sequence[str] = ()) -> Iterator[Any]:
         scheduler_options={"dashboard": False, "dashboard_address": ":0"},
     ) as workers:
         _try(workers.job_script())
-        with Client(workers, set_as_default=False) as client, _kept_up(workers, jobs) as gave_up:
+        with Client(workers, set_as_default=False) as client, _kept_up(client, jobs) as gave_up:
             try:
                 yield client
             except RuntimeError:
@@ -114,8 +111,11 @@ def _try(text: str) -> None:
 
 
 @contextmanager
-def _kept_up(workers: Any, jobs: int) -> Iterator[threading.Event]:
+def _kept_up(client: Any, jobs: int) -> Iterator[threading.Event]:
     """Keep `jobs` jobs in the queue while the block lasts; the event is set when none of them comes to work."""
+    from distributed import Future
+
+    workers = client.cluster
     over, gave_up = threading.Event(), threading.Event()
 
     def keep() -> None:
@@ -138,7 +138,7 @@ def _kept_up(workers: Any, jobs: int) -> Iterator[threading.Event]:
                     workers.workers.pop(name, None)
             if idle >= TRIES:
                 gave_up.set()
-                workers.close(timeout=10)
+                client.cancel([Future(key, client) for key in list(client.futures)])
                 return
             workers.scale(jobs=jobs)  # sends those that are missing
 
@@ -165,6 +165,14 @@ def _directives(asked: Options) -> list[str]:
     """Options of sbatch, the defaults where nothing else is asked for."""
     defaults = {name: value for name, value in DEFAULTS.items() if name != "mem" or not INSTEAD_OF_MEM & asked.keys()}
     return [f"--{name}" + ("" if value is None else f"={value}") for name, value in {**defaults, **asked}.items()]
+
+
+def _cores(asked: Options) -> int:
+    given = {**DEFAULTS, **asked}["cpus-per-task"] or ""
+    if not given.isdecimal() or int(given) < 1:
+        reason, remedy = "it is how many cells a job computes at a time", 'Use for example "--cpus-per-task=4".'
+        raise _check.complaint("slurm_option", "have a whole number of cores >= 1", reason, given, remedy)
+    return int(given)
 
 
 def _memory(asked: Options, cores: int) -> str:
