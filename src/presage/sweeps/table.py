@@ -63,7 +63,7 @@ def _column(name: str, values: list[Any], grid: Grid) -> tuple[tuple[str, ...], 
     dimensions: tuple[str, ...] = INNER.get(name, ())
     if len(dimensions) != depth or grid.names & set(dimensions):
         dimensions = tuple(f"{name}_{k}" for k in range(depth))
-    return dimensions, full.reshape(*grid.shape, *inner)
+    return dimensions, full.reshape((*grid.shape, *inner))
 
 
 def _meaning(name: str, run: str) -> dict[str, str]:
