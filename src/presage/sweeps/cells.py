@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ class Work:
 
     run: Callable[..., Any]
     store: Path | None
+    mark: str  # of the store: another machine may have another folder of that name
     warm: bool
     options: dict[str, Any] = field(default_factory=dict)  # of every cell, where the cell does not say otherwise
 
@@ -29,13 +31,11 @@ class Work:
 
     def records(self, chain: list[Cell]) -> Iterator[Record]:
         """Cells of a chain as they are done, each started from the solution of the one before."""
-        writer = _writer(self.store)
+        writer = _writer(self.store, self.mark)
         neighbour = None
         for cell in chain:
             record, neighbour = self._cell(cell, neighbour)
-            if writer is not None:
-                writer.add(record)
-            yield {**record, "stored": writer is not None}
+            yield {**record, "stored": _stored(record, writer)}
 
     def _cell(self, cell: Cell, neighbour: Any) -> tuple[Record, Any]:
         started = time.perf_counter()
@@ -50,6 +50,19 @@ class Work:
             said = {"values": {}, "outcome": words, "caveats": "", "failed": True}
         return {"key": cell.key, **said, "seconds": time.perf_counter() - started}, result
 
+    def lost(self, cell: Cell) -> Record:
+        """What is said of a cell that ended every process that computed it; not stored, so that it is tried again."""
+        words = "failed: the processes that computed it were killed one after the other, most often for lack of memory"
+        return {
+            "key": cell.key,
+            "values": {},
+            "outcome": words,
+            "caveats": "",
+            "failed": True,
+            "seconds": float("nan"),
+            "stored": True,
+        }
+
     def _warm_or_cold(self, cell: Cell, options: dict[str, Any], neighbour: Any) -> Any:
         if not self.warm or neighbour is None:
             return self.run(cell.problem, **options)
@@ -59,13 +72,23 @@ class Work:
             return self.run(cell.problem, **options)
 
 
-_writers: dict[Path, Writer] = {}
+def _stored(record: Record, writer: Writer | None) -> bool:
+    """Put a record into the store. What cannot be written here is left to the process that gathers the records."""
+    if writer is None:
+        return False
+    try:
+        writer.add(record)
+    except OSError:
+        return False
+    return True
 
 
-def _writer(folder: Path | None) -> Writer | None:
+_writers: dict[tuple[int, Path], Writer] = {}
+
+
+def _writer(folder: Path | None, mark: str) -> Writer | None:
     """The file of this process in the store; None without a store, or where this machine does not see its folder."""
-    if folder is None or not Store(folder).exists:
+    if folder is None or not mark or Store(folder).mark != mark:
         return None
-    if folder not in _writers:
-        _writers[folder] = Store(folder).writer()
-    return _writers[folder]
+    # By process as well: one that was forked must not write to the file of its parent.
+    return _writers.setdefault((os.getpid(), folder), Store(folder).writer())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from presage import _check
@@ -11,8 +13,9 @@ from presage.sweeps.grid import Cell
 from presage.sweeps.store import Record
 
 Chains = list[list[Cell]]
-RETRIES = 3  # of a chain whose worker died: dask gives it to another worker
+RETRIES = 3  # of a chain that could not be begun, for example since a file system was slow
 INSTALL = 'Install it with: pip install "presage[cluster]"'
+GO_ON = "Cells that had ended are in the store, if there is one: sweep again to go on"
 
 
 def here(work: Work, chains: Chains) -> Iterator[Record]:
@@ -24,7 +27,7 @@ def here(work: Work, chains: Chains) -> Iterator[Record]:
 def local(work: Work, chains: Chains, processes: int) -> Iterator[Record]:
     """In processes of this machine."""
     from joblib import Parallel, delayed
-    from joblib.externals.loky.process_executor import TerminatedWorkerError
+    from joblib.externals.loky.process_executor import BrokenProcessPool, TerminatedWorkerError
 
     # Processes of loky import presage, not the caller's script: no `if __name__ == "__main__"` is needed there.
     parallel = Parallel(n_jobs=processes, backend="loky", return_as="generator_unordered", pre_dispatch="all")
@@ -33,15 +36,55 @@ def local(work: Work, chains: Chains, processes: int) -> Iterator[Record]:
             yield from records
     except TerminatedWorkerError:
         raise RuntimeError(
-            "A process of the sweep was killed, most often for lack of memory. "
-            "Cells that had ended are in the store, if there is one: sweep again to go on, with fewer `processes`."
+            f"A process of the sweep was killed, most often for lack of memory. {GO_ON}, with fewer `processes`."
         ) from None
+    except (pickle.PicklingError, BrokenProcessPool) as error:
+        reason = f"it is sent to other processes, and that failed ({_cause(error)})"
+        remedy = "Use processes=1, or a function that holds no open file, lock or connection."
+        raise _check.complaint("run", "be a function that can travel", reason, work.run, remedy) from error
 
 
-def on_dask(work: Work, chains: Chains, executor: Any) -> Iterator[Record]:
-    """On the workers of a dask cluster; a chain whose worker dies is done again by another."""
+def on_dask(work: Work, chains: Chains, client: Any) -> Iterator[Record]:
+    """On the workers of a dask cluster; a chain whose worker dies is done again by another.
+
+    A chain that dask gives up, since too many workers died with it, is tried cell by cell: only the cells that
+    end every worker are lost, and the table says so.
+    """
+    from distributed import KilledWorker, as_completed
+
+    sent: dict[Any, list[Cell]] = {}
+
+    def send(some: Chains) -> list[Any]:
+        futures = client.map(work, some, key="presage-sweep", pure=False, retries=RETRIES)
+        sent.update(zip(futures, some, strict=True))
+        return list(futures)
+
+    ended = as_completed(send(chains), loop=client.loop, with_results=True, raise_errors=False)
     try:
-        from distributed import Client, as_completed
+        for future, result in ended:
+            chain = sent.pop(future)
+            if isinstance(result, list):
+                yield from result
+                continue
+            error = result[1] if isinstance(result, tuple) else result  # the latter when it was cancelled
+            if not isinstance(error, KilledWorker):
+                raise RuntimeError(f"The dask cluster could not compute cells ({_cause(error)}). {GO_ON}.") from error
+            if len(chain) == 1:
+                yield work.lost(chain[0])
+            else:
+                ended.update(send([[cell] for cell in chain]))
+    finally:
+        client.cancel(list(sent))
+
+
+@contextmanager
+def connected(executor: Any) -> Iterator[Any]:
+    """The dask client of `executor`; None where there is none. One that is made here is closed at the end."""
+    if executor is None:
+        yield None
+        return
+    try:
+        from distributed import Client
     except ImportError:
         reason, remedy = "dask.distributed is not installed", f"{INSTALL}, or leave executor out."
         raise _check.complaint("executor", "be left out here", reason, executor, remedy) from None
@@ -49,22 +92,30 @@ def on_dask(work: Work, chains: Chains, executor: Any) -> Iterator[Record]:
         reason = "it says which cluster computes the cells"
         remedy = 'Use a dask.distributed.Client or its address, for example executor="tcp://10.0.0.1:8786".'
         raise _check.complaint("executor", "be a dask client or an address", reason, executor, remedy)
-    client = _connected(Client, executor) if isinstance(executor, str) else executor
-    futures = client.map(work, chains, pure=False, retries=RETRIES)
+    if not isinstance(executor, str):
+        yield executor
+        return
     try:
-        for batch in as_completed(futures, with_results=True).batches():
-            for _, records in batch:
-                yield from records
-    finally:
-        client.cancel(futures)
-        if isinstance(executor, str):
-            client.close()
-
-
-def _connected(client: Any, address: str) -> Any:
-    try:
-        return client(address, timeout="10s")
+        client = Client(executor, timeout="10s", set_as_default=False)
     except (OSError, ValueError):  # ValueError: not an address at all
         reason = "no dask scheduler answers there"
         remedy = 'Start one with `dask scheduler`, and use the address it prints, for example "tcp://10.0.0.1:8786".'
-        raise _check.complaint("executor", "be the address of a dask scheduler", reason, address, remedy) from None
+        raise _check.complaint("executor", "be the address of a dask scheduler", reason, executor, remedy) from None
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+def threads(client: Any) -> int:
+    """How many cells a dask cluster computes at a time: those of its workers, or of the workers it has asked for."""
+    asked = getattr(client.cluster, "plan", None) or ()
+    return int(max(1, len(asked), sum(client.nthreads().values())))
+
+
+def _cause(error: BaseException) -> str:
+    """The last line of what went wrong at the root of `error`."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    lines = str(error).strip().splitlines() or ["no more is known"]
+    return f"{type(error).__name__}: {lines[-1].strip()}"

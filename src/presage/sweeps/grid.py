@@ -60,10 +60,10 @@ class Grid:
                     name,
                     f"The problem has {', '.join(problem.names())}; the function has {', '.join(option_names(run))}.",
                 )
-            if isinstance(value, list | tuple | range | np.ndarray):
+            if _is_list(value):
                 axes[name] = _axis(name, value)
             else:
-                fixed[name] = value
+                fixed[name] = value.item() if hasattr(value, "ndim") else value
         return cls(problem, run, axes, fixed)
 
     @property
@@ -76,10 +76,15 @@ class Grid:
         """Every name that the sweep sets."""
         return {*self.axes, *self.fixed}
 
+    @property
+    def of_the_problem(self) -> set[str]:
+        """Names that change the problem. One that the function has too, such as `d`, is the function's."""
+        return set(self.problem.names()) - set(option_names(self.run))
+
     @functools.cached_property
     def cells(self) -> list[Cell]:
         """All cells in the order of the array, each problem checked as it is made."""
-        ours = set(self.problem.names())
+        ours = self.of_the_problem
         run = canonical(self.run)
         memo: Memo = {}
         cells = []
@@ -97,9 +102,9 @@ class Grid:
     @functools.cached_property
     def warm(self) -> str | None:
         """The axis along which solutions start from their neighbours: alpha, or else the longest of numbers."""
-        if "init" not in option_names(self.run) or "init" in self.fixed:
+        if "init" not in option_names(self.run) or "init" in {*self.names, *getattr(self.run, "keywords", ())}:
             return None
-        ours = set(self.problem.names())
+        ours = self.of_the_problem
         numeric = {
             name: values
             for name, values in self.axes.items()
@@ -112,7 +117,7 @@ class Grid:
     def chains(self, cells: list[Cell], most: int) -> Iterator[list[Cell]]:
         """Cut `cells` into runs of at most `most`, neighbours along the warm axis one after the other."""
         if self.warm is None:
-            order, groups = cells, [cells]
+            groups = [cells]
         else:
             axis = list(self.axes).index(self.warm)
             values = self.axes[self.warm]
@@ -147,13 +152,18 @@ def takes_any_option(run: Callable[..., Any]) -> bool:
         return False
 
 
+def _is_list(value: Any) -> bool:
+    """Whether it is several values: a list, an array, a column of a table."""
+    return isinstance(value, list | tuple | range) or bool(getattr(value, "ndim", 0))
+
+
 def _axis(name: str, given: Any) -> list[Any]:
     if name == "seeds":
         reason = "each number along an axis of a sweep would be one cell with so many seeds"
         remedy = "Use for example seeds=8, or run=functools.partial(simulate, seeds=[3, 5, 8])."
         raise _check.complaint("seeds", "be one number here", reason, given, remedy)
-    values = given.tolist() if isinstance(given, np.ndarray) else list(given)
-    if not values or (isinstance(given, np.ndarray) and given.ndim != 1):
+    values = np.asarray(given).tolist() if hasattr(given, "ndim") else list(given)
+    if not values or getattr(given, "ndim", 1) != 1:
         raise _check.complaint(name, "be a list of values", "an axis of the grid has at least one", given, EXAMPLE)
     if len({canonical(value) for value in values}) < len(values):
         raise _check.complaint(name, "have each value once", "two equal points are one cell", given, EXAMPLE)

@@ -5,17 +5,21 @@
     store/result.nc             the table, written when a sweep ends
 
 A process appends only to a file of its own, so no lock is needed, not even on a network file system, and a line that
-a killed process left half-written is the last one of its file. Such a line is reported, and its cell done again.
+a killed process left half-written is the last one of its file. Such a line is reported, and its cell done again. The
+line of a process that is just writing it looks the same and is treated alike: two sweeps may fill one store at once, at
+worst they do some cells twice. Numbers that are not finite are NaN and Infinity, as Python writes and reads them.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import logging
 import os
 import secrets
 import socket
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
@@ -23,7 +27,7 @@ from typing import Any, final
 import numpy as np
 
 from presage import _check
-from presage.sweeps.identity import without
+from presage.sweeps.identity import text, without
 from presage.whole_file import whole_file
 
 FORMAT = 1
@@ -42,34 +46,63 @@ class Store:
 
     @property
     def exists(self) -> bool:
-        """Whether this machine sees the folder."""
+        """Whether there is a sweep in the folder."""
         return (self.folder / MANIFEST).exists()
+
+    @property
+    def mark(self) -> str:
+        """What tells this folder from another of the same name on another machine; empty if there is no such folder."""
+        try:
+            return str(json.loads((self.folder / MANIFEST).read_text(encoding="utf-8")).get("mark", ""))
+        except (OSError, ValueError, AttributeError):
+            return ""
 
     def open(self, manifest: Record, names: set[str]) -> None:
         """Make the folder, or check that it holds this sweep: they may differ in what a sweep over it has varied."""
+        try:
+            self._open(manifest, names)
+        except OSError as error:
+            reason, remedy = f"cells are written to it, and the system says: {error.strerror}", "Name another folder."
+            raise _check.complaint("store", "be a folder to write to", reason, str(self.folder), remedy) from error
+
+    def _open(self, manifest: Record, names: set[str]) -> None:
         if not self.exists:
-            if self.folder.is_dir() and any(self.folder.iterdir()):
-                reason, remedy = "files that are not of a sweep would be mixed with its cells", "Name a new folder."
-                raise _check.complaint("store", "be a new folder or one of a sweep", reason, str(self.folder), remedy)
-            (self.folder / CELLS).mkdir(parents=True, exist_ok=True)
-            self._write_manifest({"format": FORMAT, "varied": sorted(names), **manifest})
-            return
+            self._make({"format": FORMAT, "mark": secrets.token_hex(8), "varied": sorted(names), **manifest})
         held = self._manifest()
         for what in ("version", "run", "problem"):
             varied = names | set(held["varied"])
-            if without(held[what], varied) != without(manifest[what], varied):
+            if text(without(held[what], varied)) != text(without(manifest[what], varied)):
                 raise self._refusal(what, held, manifest, varied)
-        if not names <= set(held["varied"]):
-            self._write_manifest({**held, "varied": sorted(names | set(held["varied"]))})
+        (self.folder / CELLS).mkdir(exist_ok=True)
+        if not names <= set(held["varied"]) or "mark" not in held:
+            with whole_file(self.folder / MANIFEST) as part:
+                _write_json(part, {"mark": secrets.token_hex(8), **held, "varied": sorted(names | set(held["varied"]))})
 
-    def _write_manifest(self, manifest: Record) -> None:
-        with whole_file(self.folder / MANIFEST) as part:
-            part.write_text(json.dumps(manifest, indent=1), encoding="utf-8")
+    def _make(self, manifest: Record) -> None:
+        """Put the manifest into a new folder; of processes that do so at once, one wins, and all read what it wrote."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        # Names with a dot are of files that another process is writing, of a manifest for example.
+        foreign = {entry.name for entry in self.folder.iterdir() if not entry.name.startswith(".")}
+        if foreign and MANIFEST not in foreign:
+            reason, remedy = "files that are not of a sweep would be mixed with its cells", "Name a new folder."
+            raise _check.complaint("store", "be a new folder or one of a sweep", reason, str(self.folder), remedy)
+        part = self.folder / f".{secrets.token_hex(4)}-{MANIFEST}"
+        _write_json(part, manifest)
+        try:
+            os.link(part, self.folder / MANIFEST)  # unlike a renaming, it leaves a manifest that is there
+        except FileExistsError:
+            pass
+        except OSError:  # a file system without links
+            part.replace(self.folder / MANIFEST)
+        finally:
+            part.unlink(missing_ok=True)
 
     def _manifest(self) -> Record:
         try:
             held: Record = json.loads((self.folder / MANIFEST).read_text(encoding="utf-8"))
             if held["format"] != FORMAT:
+                raise ValueError
+            if not (isinstance(held["varied"], list) and {"version", "run", "problem"} <= held.keys()):
                 raise ValueError
         except (ValueError, KeyError, TypeError):
             reason = f"{MANIFEST} cannot be read, so nobody knows of what the cells are"
@@ -91,14 +124,15 @@ class Store:
         )
 
     def records(self) -> tuple[dict[str, Record], list[str]]:
-        """Every whole cell by its key, and a sentence for each damaged line."""
+        """Every whole cell by its key, and a sentence for each line that is not whole."""
         found: dict[str, Record] = {}
         damaged: list[str] = []
         for path in sorted((self.folder / CELLS).glob("*.jsonl")):
             for number, line in enumerate(path.read_bytes().splitlines(keepends=True), start=1):
                 record = _parse(line)
                 if record is None:
-                    damaged.append(f"line {number} of {path.name} is damaged: its cell is done again.")
+                    fault = "damaged" if line.endswith(b"\n") else "half-written, by a process that ended or is at it"
+                    damaged.append(f"Line {number} of {path.name} is {fault}: its cell counts as not done.")
                 elif record["key"] not in found or found[record["key"]]["failed"]:
                     found[record["key"]] = record
         for sentence in damaged:
@@ -107,43 +141,59 @@ class Store:
 
     def writer(self) -> Writer:
         """A file of its own for the process that asks."""
-        return Writer(self.folder / CELLS / f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}.jsonl")
+        return Writer(self.folder / CELLS)
 
     def write_result(self, table: Any) -> Path:
         """Write the table as netCDF, whole or not at all."""
         path = self.folder / RESULT
-        write_table(table, path)
+        try:
+            write_table(table, path)
+        except OSError as error:
+            raise unwritable(path, error, "All cells are in the store") from error
         return path
+
+
+def unwritable(path: Path, error: OSError, saved: str) -> OSError:
+    """A full disk and its like, in a sentence."""
+    return OSError(
+        f"{path} could not be written: {error.strerror or error}. {saved}: make room, and sweep again to go on."
+    )
 
 
 class Writer:
     """Appends finished cells to one file, each whole and on the disk before the next one begins."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
         self._file: int | None = None
+        self._lock = threading.Lock()  # a dask worker may have several threads
 
     def add(self, record: Record) -> None:
-        """Append one cell."""
-        if self._file is None or os.fstat(self._file).st_nlink == 0:  # 0: the folder was removed, and made again
-            self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        """Append one cell; what could not be written whole is the last line of its file, and the next one is new."""
         line = seal(record)
-        if os.write(self._file, line) != len(line):
-            raise OSError(f"{self._path} could not be written: the disk is full")
-        os.fsync(self._file)
+        with self._lock:
+            try:
+                if self._file is None or os.fstat(self._file).st_nlink == 0:  # 0: the folder was removed
+                    name = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}.jsonl"
+                    self._file = os.open(self._folder / name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+                if os.write(self._file, line) != len(line):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                os.fsync(self._file)
+            except OSError:
+                self._file = None
+                raise
 
 
 def seal(record: Record) -> bytes:
     """One line: the record and the checksum of its text."""
-    text = json.dumps(record, default=_listed, separators=(",", ":"))
-    return f'{{"sum":"{_checksum(text)}","cell":{text}}}\n'.encode()
+    cell = json.dumps(record, default=_listed, separators=(",", ":"))
+    return f'{{"sum":"{_checksum(cell)}","cell":{cell}}}\n'.encode()
 
 
 def _parse(line: bytes) -> Record | None:
     """The record of a line; None if the line is not what was written."""
     try:
-        text = line.decode()
-        head, body = text[: text.index(',"cell":')], text[text.index(',"cell":') + 8 :]
+        head, _, body = line.decode().partition(',"cell":')
         if not body.endswith("}\n") or head != f'{{"sum":"{_checksum(body[:-2])}"':
             return None
         record: Record = json.loads(body[:-2])
@@ -152,8 +202,12 @@ def _parse(line: bytes) -> Record | None:
     return record
 
 
-def _checksum(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+def _write_json(path: Path, content: Record) -> None:
+    path.write_text(json.dumps(content, indent=1), encoding="utf-8")
+
+
+def _checksum(cell: str) -> str:
+    return hashlib.sha256(cell.encode()).hexdigest()[:16]
 
 
 def _listed(value: Any) -> Any:
@@ -167,7 +221,7 @@ def _difference(held: Any, asked: Any, path: str = "it") -> str:
     if held.get("class") != asked.get("class"):
         there, here = (str(one.get("class", one)).rpartition(".")[2] for one in (held, asked))
         return f"{path} is {there} there and {here} here"
-    name = next(name for name in sorted({*held, *asked}) if held.get(name) != asked.get(name))
+    name = next(name for name in sorted({*held, *asked}) if text(held.get(name)) != text(asked.get(name)))
     return _difference(held.get(name), asked.get(name), name)
 
 

@@ -14,7 +14,7 @@ from presage.sweeps import engines
 from presage.sweeps.cells import Work
 from presage.sweeps.grid import Cell, Grid, option_names
 from presage.sweeps.identity import canonical, identity
-from presage.sweeps.store import Record, Store, Writer
+from presage.sweeps.store import Record, Store, Writer, unwritable
 from presage.sweeps.table import table
 
 if TYPE_CHECKING:
@@ -56,50 +56,64 @@ def sweep(
         part: ``(i, n)`` computes the i-th of n parts only (i = 1 ... n), for machines that share nothing but the store.
         retry_failed: whether cells that failed are computed again.
         **grid: parameters of the problem (`alpha`, `weight_decay`, `target` ...) and options of `run` (`d`, `seeds`,
-            `trainer` ...). A list or an array is an axis of the table, a single value is the same everywhere.
+            `trainer` ...). A list or an array is an axis of the table, a single value is the same everywhere. A name
+            that both have is the function's.
 
     Returns:
         A dataset whose dimensions are the axes: every observable, its error bar under ``<name>_bar``, and for each
         cell `outcome` (how it ended, in words), `caveats` and `seconds`. A cell that failed is NaN, with the reason in
-        `outcome`. The attributes name the problem, the function, the version and the seeds.
+        `outcome`. An observable that has the name of an axis is under ``<name>_found``. The attributes name the
+        problem, the function, the version and the seeds, and under `damaged` what of the store could not be read.
 
     Raises:
         SweepInterrupted: on Ctrl-C; what had ended is in the store.
     """
     points = Grid.of(problem, run, grid)
+    share = (1, 1) if part is None else _check_part(part)
     cells = points.cells
     attributes = _attributes(points)
     folder = None if store is None else Store(_folder(store))
     done: dict[str, Record] = {}
-    if folder is not None:
-        manifest = {"version": presage.__version__, "run": identity(run), "problem": identity(problem)}
-        folder.open(manifest, points.names)
-        done, damaged = folder.records()
-        if damaged:
-            attributes["damaged"] = " ".join(damaged)
-    kept = {key: record for key, record in done.items() if not (retry_failed and record["failed"])}
-    missing = {cell.key for cell in cells} - kept.keys()
-    workers = _workers(points, processes, executor, len(missing))
-    chains = _chains(points, missing, workers, part)
-    work = Work(
-        run, None if folder is None else folder.folder, points.warm is not None, _fitting(run, executor, processes)
-    )
-    records = _engine(work, chains, workers, executor)
-    found = {cell.key: kept[cell.key] for cell in cells if cell.key in kept}
-    show = sys.stderr.isatty() if progress is None else progress
-    try:
-        for record in _with_bar(_kept(records, folder), sum(map(len, chains)), len(found), show):
-            found[record["key"]] = record
-    except KeyboardInterrupt:
-        where = f"{len(found)} of {len(cells)} cells had ended"
-        rest = "there was no store, so they are lost: pass store= next time."
+    with engines.connected(executor) as client:
         if folder is not None:
-            rest = f"they are in {folder.folder}: the same sweep goes on from there."
-        raise SweepInterrupted(f"The sweep was interrupted; {where}, and {rest}") from None
+            manifest = {"version": presage.__version__, "run": identity(run), "problem": identity(problem)}
+            folder.open(manifest, points.names)
+            done, damaged = folder.records()
+            if damaged:
+                attributes["damaged"] = " ".join(damaged)
+        kept = {key: record for key, record in done.items() if not (retry_failed and record["failed"])}
+        found = {cell.key: kept[cell.key] for cell in cells if cell.key in kept}
+        missing = {cell.key for cell in cells} - found.keys()
+        workers = _workers(points, processes, client, len(missing))
+        chains = _chains(points, missing, workers, share)
+        work = Work(
+            run,
+            None if folder is None else folder.folder,
+            "" if folder is None else folder.mark,
+            points.warm is not None,
+            _fitting(run, executor, processes),
+        )
+        records = _kept(_engine(work, chains, workers, client), folder)
+        show = sys.stderr.isatty() if progress is None else progress
+        try:
+            for record in _with_bar(records, sum(map(len, chains)), show):
+                found[record["key"]] = record
+        except KeyboardInterrupt:
+            raise _interrupted(cells, found, folder) from None
     result = table(points, found, attributes)
     if folder is not None and part is None:
         folder.write_result(result)
     return result
+
+
+def _interrupted(cells: list[Cell], found: dict[str, Record], folder: Store | None) -> SweepInterrupted:
+    """What is left of a sweep that was interrupted."""
+    ended = found.keys() if folder is None else folder.records()[0].keys()
+    count = len({cell.key for cell in cells} & ended)
+    rest = "there was no store, so they are lost: pass store= next time."
+    if folder is not None:
+        rest = f"they are in {folder.folder}: the same sweep goes on from there."
+    return SweepInterrupted(f"The sweep was interrupted; {count} of {len(cells)} cells had ended, and {rest}")
 
 
 def _kept(records: Iterable[Record], folder: Store | None) -> Iterator[Record]:
@@ -109,13 +123,16 @@ def _kept(records: Iterable[Record], folder: Store | None) -> Iterator[Record]:
         stored = record.pop("stored")
         if folder is not None and not stored:
             writer = writer or folder.writer()
-            writer.add(record)
+            try:
+                writer.add(record)
+            except OSError as error:
+                raise unwritable(folder.folder, error, "Cells that were written before are whole") from error
         yield record
 
 
-def _engine(work: Work, chains: list[list[Cell]], workers: int, executor: Any) -> Iterator[Record]:
-    if executor is not None:
-        return engines.on_dask(work, chains, executor)
+def _engine(work: Work, chains: list[list[Cell]], workers: int, client: Any) -> Iterator[Record]:
+    if client is not None:
+        return engines.on_dask(work, chains, client)
     return engines.here(work, chains) if workers == 1 else engines.local(work, chains, workers)
 
 
@@ -144,13 +161,13 @@ def _folder(store: Any) -> Path:
     return folder
 
 
-def _workers(points: Grid, processes: Any, executor: Any, missing: int) -> int:
-    """Processes of this machine. A function with processes of its own, such as simulate, gets one cell at a time."""
+def _workers(points: Grid, processes: Any, client: Any, missing: int) -> int:
+    """Processes that compute cells. A function with processes of its own, such as simulate, gets one cell at a time."""
     if processes is not None:
         reason, remedy = "it is how many processes compute cells", "Leave it out to use all cores."
         processes = _check.integer("processes", processes, at_least=1, reason=reason, remedy=remedy)
-    if executor is not None:
-        return 1
+    if client is not None:
+        return engines.threads(client)
     if "processes" in option_names(points.run):
         return 1
     from presage.experiment.machine import available_cores
@@ -159,20 +176,26 @@ def _workers(points: Grid, processes: Any, executor: Any, missing: int) -> int:
     return 1 if few else max(1, min(processes or available_cores(), missing))
 
 
-def _chains(points: Grid, missing: set[str], workers: int, part: tuple[int, int] | None) -> list[list[Cell]]:
+def _chains(points: Grid, missing: set[str], workers: int, share: tuple[int, int]) -> list[list[Cell]]:
     """What is to be done, in chains: long enough for warm starts to pay, short enough to keep all busy to the end.
 
-    The grid is cut before finished cells are left out, so that the parts of a sweep are the same on every machine.
+    The parts of a sweep are cut out of the whole grid, whatever is done of it, so that they are the same on every
+    machine and at every time.
     """
-    i, n = (1, 1) if part is None else _check_part(part)
+    i, n = share
+    cells = points.cells
+    if n > 1:
+        cuts = points.chains(cells, _length(points, len(cells), n))
+        cells = list(itertools.chain(*itertools.islice(cuts, i - 1, None, n)))
+    left = [cell for cell in cells if cell.key in missing]
+    return list(points.chains(left, _length(points, len(left), workers)))
+
+
+def _length(points: Grid, count: int, workers: int) -> int:
+    """Cells of a chain, for `count` cells on so many workers."""
     if points.warm is None and "processes" in option_names(points.run):
-        most = 1
-    else:
-        fair = len(points.cells) // (SHARE * (workers if part is None else n))
-        most = min(LONGEST, max(fair, WARM if points.warm is not None else 1))
-    mine = itertools.islice(points.chains(points.cells, most), i - 1, None, n)
-    left = ([cell for cell in chain if cell.key in missing] for chain in mine)
-    return [chain for chain in left if chain]
+        return 1
+    return min(LONGEST, max(count // (SHARE * workers), WARM if points.warm is not None else 1))
 
 
 def _check_part(part: Any) -> tuple[int, int]:
@@ -192,7 +215,7 @@ def _fitting(run: Any, executor: Any, processes: Any) -> dict[str, Any]:
     return options
 
 
-def _with_bar(records: Iterator[Record], count: int, before: int, show: bool) -> Iterator[Record]:
+def _with_bar(records: Iterator[Record], count: int, show: bool) -> Iterator[Record]:
     """Records as they come, with a bar on standard error that knows the time left."""
     if not show or count == 0:
         yield from records

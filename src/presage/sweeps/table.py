@@ -28,10 +28,12 @@ def table(grid: Grid, records: dict[str, Record], attributes: dict[str, Any]) ->
     rows = [records.get(cell.key) for cell in grid.cells]
     names = list(dict.fromkeys(name for row in rows if row is not None for name in row["values"]))
     data: dict[str, Any] = {}
+    taken = {*grid.names, "outcome", "caveats", "seconds"}
     for name in names:
         values = [None if row is None else row["values"].get(name) for row in rows]
-        dimensions, array = _column(name, values, grid.shape)
-        data[name] = ((*grid.axes, *dimensions), array, _meaning(name, attributes["run"]))
+        label = _label(name, taken)
+        dimensions, array = _column(label, values, grid)
+        data[label] = ((*grid.axes, *dimensions), array, _meaning(name, attributes["run"]))
     for name, empty in (("outcome", NOT_YET), ("caveats", "")):
         words = np.array([empty if row is None else row[name] for row in rows], dtype=object)
         data[name] = (tuple(grid.axes), words.reshape(grid.shape))
@@ -40,20 +42,28 @@ def table(grid: Grid, records: dict[str, Record], attributes: dict[str, Any]) ->
     return xr.Dataset(data, coords=_coordinates(grid), attrs=attributes)
 
 
-def _column(name: str, values: list[Any], shape: tuple[int, ...]) -> tuple[tuple[str, ...], Any]:
+def _label(name: str, taken: set[str]) -> str:
+    """The name of an observable in the table; one that an axis has already is followed by _found."""
+    stem, bar = (name.removesuffix(BAR), BAR) if name.endswith(BAR) else (name, "")
+    return (f"{stem}_found{bar}" if stem in taken else name).replace("/", "_")  # netCDF has folders behind a slash
+
+
+def _column(name: str, values: list[Any], grid: Grid) -> tuple[tuple[str, ...], Any]:
     """The values of one observable as an array; arrays of different lengths are filled up with NaN."""
     if any(isinstance(value, str) for value in values):
-        return (), np.array(["" if value is None else value for value in values], dtype=object).reshape(shape)
+        return (), np.array(["" if value is None else str(value) for value in values], dtype=object).reshape(grid.shape)
     arrays = [np.asarray(np.nan if value is None else value, dtype=np.float64) for value in values]
     depth = max(array.ndim for array in arrays)
-    inner = tuple(max(a.shape[k] if a.ndim == depth else 0 for a in arrays) for k in range(depth))
+    shapes = [(1,) * (depth - array.ndim) + array.shape for array in arrays]
+    inner = tuple(max(shape[k] for shape in shapes) for k in range(depth))
     full = np.full((len(arrays), *inner), np.nan)
-    for row, array in enumerate(arrays):
-        if array.ndim == depth:
-            place: Any = (row, *(slice(n) for n in array.shape))
-            full[place] = array
-    dimensions = INNER.get(name, tuple(f"{name}_{k}" for k in range(depth)))
-    return dimensions, full.reshape(*shape, *inner)
+    for row, (array, shape) in enumerate(zip(arrays, shapes, strict=True)):
+        place: Any = (row, *(slice(n) for n in shape))
+        full[place] = array.reshape(shape)
+    dimensions: tuple[str, ...] = INNER.get(name, ())
+    if len(dimensions) != depth or grid.names & set(dimensions):
+        dimensions = tuple(f"{name}_{k}" for k in range(depth))
+    return dimensions, full.reshape((*grid.shape, *inner))
 
 
 def _meaning(name: str, run: str) -> dict[str, str]:
