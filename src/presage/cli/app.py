@@ -8,8 +8,21 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from presage.cli import bayes, compare, curve, simulate, solve, spectrum, thresholds
-from presage.cli.mistakes import FAILED, INTERRUPTED, MISTAKE, InterruptionError, explain, wants_traceback
+from presage.cli import (
+    bayes,
+    cite,
+    compare,
+    curve,
+    demo,
+    figure,
+    simulate,
+    solve,
+    spectrum,
+    sweep,
+    thresholds,
+    where,
+)
+from presage.cli.mistakes import FAILED, INTERRUPTED, MISTAKE, InterruptionError, explain, in_options, wants_traceback
 
 EPILOG = "Exit codes: 0 done, 1 the computation failed, 2 a mistake in the command, 130 interrupted."
 
@@ -22,7 +35,7 @@ class Program(TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as error:
-            raise InterruptionError(str(error) or "Interrupted.") from None
+            raise InterruptionError(in_options(str(error)) or "Interrupted.") from None
 
     def main(self, *args: Any, **extra: Any) -> Any:
         """Parse, run, and leave with the exit code."""
@@ -88,6 +101,11 @@ for _module, _command in (
     (bayes, bayes.bayes),
     (simulate, simulate.simulate),
     (compare, compare.compare),
+    (sweep, sweep.sweep),
+    (figure, figure.figure),
+    (where, where.where),
+    (cite, cite.cite),
+    (demo, demo.demo),
 ):
     app.command(epilog=_examples(_module.EXAMPLES))(_command)
 

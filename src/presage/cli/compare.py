@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from presage.cli import digits, histogram_picture, machine, pictures, trainers
+from presage.cli import digits, machine, pictures, trainers
 from presage.cli.output import Csv, Json, check_format, emit, say, table, tell_caveats
 from presage.cli.problem_options import Given, takes_problem
 from presage.cli.simulate import train
@@ -46,11 +46,15 @@ def compare(
     import presage as ps
 
     sizes = trainers.dimensions(d)
+    if trainer != trainers.BAYES:
+        given.must_be_trainable()
     problem = given.problem()
-    prediction: Any = ps.bayes_optimal(problem) if trainer == "bayes-amp" else ps.solve(problem)
+    prediction: Any = ps.bayes_optimal(problem) if trainer == trainers.BAYES else ps.solve(problem)
     ensembles = [train(given, size, seeds, trainer, task, workers) for size in dict.fromkeys(sizes)]
     found = ps.compare(prediction, *ensembles)
     if plot is not None:
+        from presage.cli import histogram_picture
+
         pictures.save(histogram_picture.draw(given, ensembles, prediction), plot)
     rows = [_row(row) for row in found.rows]
 

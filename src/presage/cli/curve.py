@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from presage.cli import answers, curve_picture, digits, machine, pictures
+from presage.cli import answers, digits, machine, pictures
 from presage.cli.mistakes import OPTIONS, CommandError, ComputationError, in_options
 from presage.cli.output import Csv, Json, check_format, console, emit, say, table, tell_caveats
 from presage.cli.problem_options import Given, takes_problem
@@ -41,12 +41,15 @@ def curve(
     """Predict along one grid: any one of the numbers of the problem, such as --alpha 0.05:40:60log."""
     check_format(json, csv)
     pictures.check_picture(plot)
+    given.must_be_trainable()
     shown = _check_shown(show)
     name, values = _the_grid(given)
     rows = list(_rows(given, name, values, ridgeless=ridgeless, optimal=optimal))
     if bayes:
         rows = _with_bayes(given, name, rows)
     if plot is not None:
+        from presage.cli import curve_picture
+
         drawn = curve_picture.draw(given, name, rows, shown)
         pictures.save(drawn, plot)
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any
 
+import numpy as np
+
+import presage as ps
 from presage.cli.digits import Measured
-from presage.cli.pictures import BLACK, BLUE, GREEN, GREY, ORANGE, caption, new_figure
+from presage.cli.pictures import caption
 from presage.cli.problem_options import Given
 from presage.cli.thresholds import values as threshold_values
+from presage.figures.style import BLACK, BLUE, GREEN, GREY, ORANGE, canvas
 
 LABELS = {
     "test_error": "test error",
@@ -36,8 +40,7 @@ COLOURS = (BLUE, ORANGE, GREEN, BLACK)
 
 def draw(given: Given, name: str, rows: list[dict[str, Any]], shown: list[str]) -> Any:
     """One panel an observable."""
-    figure = new_figure(width=4.2 * len(shown) + 0.6, height=3.9)
-    panels: Any = figure.subplots(1, len(shown), squeeze=False)
+    figure, panels = canvas(1, len(shown), width=4.2 * len(shown) + 0.6, height=3.9, squeeze=False)
     marks = _marks(given, name, [row[name] for row in rows])
     for index, (axis, observable) in enumerate(zip(panels[0], shown, strict=True)):
         _line(axis, name, observable, rows, COLOURS[index % len(COLOURS)], "predicted", "-")
@@ -58,8 +61,6 @@ def draw(given: Given, name: str, rows: list[dict[str, Any]], shown: list[str]) 
 def _line(
     axis: Any, name: str, observable: str, rows: list[dict[str, Any]], colour: str, label: str, style: str
 ) -> None:
-    import numpy as np
-
     points = [(row[name], row[observable]) for row in rows if isinstance(row.get(observable), Measured)]
     points = [(x, number) for x, number in points if isfinite(number.value)]
     if not points:
@@ -73,8 +74,6 @@ def _line(
 
 def _marks(given: Given, name: str, values: list[float]) -> list[tuple[str, str, float]]:
     """Thresholds within the picture, where they are known; recovery is that of clean labels."""
-    import presage as ps
-
     if name != "alpha":
         return []
     problem = given.problem(alpha=values[0])

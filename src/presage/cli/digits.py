@@ -21,7 +21,7 @@ def text(value: float, digits: int = 6) -> str:
     if isnan(value):
         return "not known"
     if not isfinite(value):
-        return "infinite" if value > 0 else "-infinite"
+        return "infinite" if value > 0 else "minus infinite"
     return f"{value:.{digits}g}"
 
 

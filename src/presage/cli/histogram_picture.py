@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from presage.cli.pictures import BLACK, GREEN, ORANGE, caption, new_figure
+import numpy as np
+
+from presage.cli.pictures import caption
 from presage.cli.problem_options import Given
 from presage.cli.spectrum_picture import density_bands, shade
+from presage.figures.style import BLACK, GREEN, ORANGE, canvas
 
-BINS = 30
+FEWEST, MOST = 8, 40  # bins
 
 
 def draw(given: Given, ensembles: list[Any], prediction: Any) -> Any:
     """Histograms of what is not zero, one a dimension, over the predicted density where there is one."""
-    import numpy as np
-
-    figure = new_figure()
-    axis: Any = figure.subplots()
+    figure, axis = canvas(width=6.4, height=4.0)
     bulks = getattr(prediction, "bulks", ())
     if bulks:
         edges = [{"left": bulk.left, "right": bulk.right, "mass": bulk.mass} for bulk in bulks]
@@ -24,7 +24,7 @@ def draw(given: Given, ensembles: list[Any], prediction: Any) -> Any:
     kind = "eigenvalues" if hasattr(ensembles[0], "eigenvalues") else "singular_values"
     kept = [_not_zero(ensemble, kind) for ensemble in ensembles]
     together = np.concatenate(kept) if kept else np.zeros(0)
-    bins = np.histogram_bin_edges(together, BINS)
+    bins = np.histogram_bin_edges(together, int(np.clip(np.sqrt(together.size), FEWEST, MOST)))
     for ensemble, values, colour in zip(ensembles, kept, (BLACK, ORANGE, GREEN) * len(kept), strict=False):
         counts, _ = np.histogram(values, bins)
         whole = max(ensemble.values(kind).size, 1)
@@ -41,8 +41,6 @@ def draw(given: Given, ensembles: list[Any], prediction: Any) -> Any:
 
 def _not_zero(ensemble: Any, kind: str) -> Any:
     """The largest values of each network, as many as its rank says."""
-    import numpy as np
-
     found = [np.zeros(0)]
     for values, rank in zip(ensemble.values(kind), ensemble.values("rank"), strict=True):
         found.append(values[np.argsort(np.abs(values))[len(values) - round(rank * len(values)) :]])

@@ -6,10 +6,10 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from math import isfinite, isnan
+from math import isfinite
 from typing import Any
 
-from presage.cli.digits import Measured
+from presage.cli.digits import Measured, text
 
 Row = Mapping[str, Any]
 
@@ -31,7 +31,7 @@ def silent(row: Row) -> list[str]:
     for name, value in row.items():
         number = value.value if isinstance(value, Measured) else value
         if isinstance(number, float) and not isfinite(number):
-            said.append(f"{name} is {'not known' if isnan(number) else 'infinite'}.")
+            said.append(f"{name} is {text(number)}.")
         elif isinstance(value, Measured) and not isfinite(value.bar):
             said.append(f"the error bar of {name} is not known.")
     return said

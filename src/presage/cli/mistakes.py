@@ -14,14 +14,18 @@ OPTIONS = {
     "beta": "--beta",
     "beta_0": "--beta-0",
     "d": "--d",
+    "executor": "--dask",
     "kappa": "--kappa",
     "n_test": "--n-test",
     "n_tokens": "--tokens",
     "noise": "--noise",
     "pairs": "--pairs",
+    "part": "--part",
     "processes": "--workers",
     "ridge": "--ridge",
     "seeds": "--seeds",
+    "slurm": "--slurm",
+    "slurm_option": "--slurm-option",
     "store": "--store",
     "target": "--target",
     "task": "--task",
@@ -31,6 +35,8 @@ OPTIONS = {
 }
 # What one writes in Python, and what stands for it here.
 PHRASES = {
+    r"pass store= next time": "use --store FOLDER next time",
+    r"where\('([\w:]+)'\)": r"`presage where \1`",
     r"ridgeless\(problem\)": "`presage solve --ridgeless`",
     r"solve\(problem\)": "`presage solve`",
     r"bayes_optimal\(problem\)": "`presage bayes`",
@@ -39,6 +45,9 @@ PHRASES = {
     r"trainer=ProximalGradient\(\)|ProximalGradient\(\)": "--trainer proximal",
     r"target=GaussianProduct\(0\.5\)|GaussianProduct\(0\.5\)": "--target product:0.5",
     r"target=MarchenkoPastur\(0\.5\)|MarchenkoPastur\(0\.5\)": "--target mp:0.5",
+    r"`channel` must be a Linear or a Softmax": "`--model` must be one with a linear or a softmax output",
+    r"Got channel=(\w+)\([^)]*\)": r"Got \1",
+    r"Use Linear or Softmax": "Use --model attention",
     r"problem\.replace\((\w+=[\w.]+)\)": r"\1",
 }
 
@@ -59,12 +68,18 @@ def in_options(message: str) -> str:
     """Translate a message of the library, which names arguments of Python, to the options of the command line."""
     for phrase, words in PHRASES.items():
         message = re.sub(phrase, words, message)
+    # Objects such as Softmax(n_tokens=2) stay as they are: every second piece.
+    pieces = re.split(r"(\b[A-Z]\w*\([^()]*\))", message)
+    return "".join(piece if index % 2 else _arguments_in_options(piece) for index, piece in enumerate(pieces))
+
+
+def _arguments_in_options(text: str) -> str:
     for name, option in OPTIONS.items():
-        message = message.replace(f"`{name}`", f"`{option}`")
-        message = re.sub(rf"(?<![\w.-]){name}=(?=[^\s=])", f"{option} ", message)
+        text = text.replace(f"`{name}`", f"`{option}`")
+        text = re.sub(rf"(?<![\w.-]){name}=(?=[^\s=])", f"{option} ", text)
         if "_" in name:
-            message = re.sub(rf"(?<![\w.-]){name}(?![\w(])", option, message)
-    return re.sub(r"(--[\w-]+) (['\"])([^'\"]*)\2", r"\1 \3", message)
+            text = re.sub(rf"(?<![\w.-]){name}(?![\w(])", option, text)
+    return re.sub(r"(--[\w-]+) (['\"])([^'\"]*)\2", r"\1 \3", text)
 
 
 def explain(error: BaseException) -> tuple[str, int]:
@@ -86,6 +101,8 @@ def explain(error: BaseException) -> tuple[str, int]:
         return f"{where}{error.strerror or error}. Name a file or folder that can be used.", MISTAKE
     if isinstance(error, ImportError) and error.name:
         return f"This needs the package {error.name}, which is not installed. Install it with pip.", FAILED
+    if type(error) is RuntimeError:  # a process that was killed, say
+        return in_options(str(error)), FAILED
     said = f"{type(error).__name__}: {error}"
     return f"This is a fault of presage itself ({said}). Run it again with {TRACEBACK}=1 and report it.", FAILED
 

@@ -14,6 +14,7 @@ class Model(NamedTuple):
     function: str  # of presage
     options: tuple[str, ...]  # in the order in which they are printed, by their names in the library
     rectangular: bool = False  # whether its matrix has no symmetry
+    trainable: bool = True  # whether its loss has a slope to follow
 
 
 MODELS = {
@@ -21,7 +22,7 @@ MODELS = {
     "quadratic": Model("quadratic_network", ("alpha", "weight_decay", "noise", "kappa")),
     "linear-attention": Model("linear_attention", ("alpha", "weight_decay", "noise", "n_tokens", "kappa")),
     "unfactorized": Model("unfactorized_attention", ("alpha", "ridge", "noise", "n_tokens", "beta", "beta_0")),
-    "hardmax": Model("hardmax_attention", ("alpha", "noise", "kappa")),
+    "hardmax": Model("hardmax_attention", ("alpha", "noise", "kappa"), trainable=False),
     "pair-comparison": Model("pair_comparison", ("alpha", "weight_decay", "noise", "beta", "beta_0", "kappa")),
     "robust": Model("robust_network", ("alpha", "weight_decay", "noise", "threshold", "n_tokens", "kappa")),
     "bilinear": Model("bilinear_regression", ("alpha", "weight_decay", "noise"), rectangular=True),

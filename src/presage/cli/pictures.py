@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SUFFIXES = (".png", ".pdf", ".svg")
-BLUE, ORANGE, GREEN, GREY, BLACK = "#0072B2", "#D55E00", "#009E73", "0.45", "0.1"  # distinct for colour-blind eyes
 Plot = Annotated[
     Path | None,
     typer.Option("--plot", help="Draw it too: a .png, .pdf or .svg file.", metavar="FILE", rich_help_panel=PANEL),
@@ -32,31 +32,16 @@ def check_picture(path: Path | None, option: str = "--plot") -> None:
         raise CommandError(f"`{option}` must be in a folder that exists. Got {option} {path}. Make {folder} first.")
     if path.is_dir():
         raise CommandError(f"`{option}` must be a file. Got {option} {path}, which is a folder. Name a file in it.")
-    probe = folder / f".{path.stem}.part{path.suffix}"
-    try:
-        probe.touch()
-        probe.unlink()
-    except OSError as error:
-        raise CommandError(
-            f"`{option}` must be in a folder that can be written. Got {option} {path} ({error.strerror}). Use another."
-        ) from None
+    if not os.access(folder, os.W_OK):
+        raise CommandError(f"`{option}` must be in a folder that can be written. Got {option} {path}. Use another.")
 
 
-def new_figure(*, width: float = 6.4, height: float = 4.0) -> Figure:
-    """An empty figure that needs no screen."""
-    from matplotlib.figure import Figure
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure, whole or not at all."""
+    from presage.whole_file import whole_file
 
-    return Figure(figsize=(width, height), layout="constrained")
-
-
-def save(figure: Any, path: Path) -> None:
-    """Write a figure beside its place, then put it there."""
-    part = path.with_name(f".{path.stem}.part{path.suffix}")
-    try:
+    with whole_file(path) as part:
         figure.savefig(part, dpi=150)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def caption(title: str, width: int = 88) -> str:

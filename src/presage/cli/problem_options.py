@@ -7,6 +7,7 @@ import inspect
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
@@ -71,9 +72,29 @@ class Given:
         found = {name: written.get(name, defaults.get(name)) for name in self.model.options}
         return {name: text for name, text in found.items() if text is not None}
 
+    def must_be_trainable(self) -> None:
+        """Refuse a model whose loss has no minimum to predict or to train."""
+        if not self.model.trainable:
+            raise CommandError(
+                f"--model {self.model_name} cannot be trained: its output has no slope. "
+                "Use `presage bayes` for the best that any method can do, or --model attention."
+            )
+
     def grids(self) -> dict[str, list[float]]:
         """The numbers that are grids, by their names in the library."""
-        return {name: grids.grid(OPTIONS[name], text) for name, text in self.texts().items() if grids.is_grid(text)}
+        return {
+            name: [_whole(value, name) for value in grids.grid(OPTIONS[name], text)]
+            for name, text in self.texts().items()
+            if grids.is_grid(text)
+        }
+
+    def written(self) -> dict[str, str | None]:
+        """The options as they were written, by their names here; a file by its full name, for use from elsewhere."""
+        target = self.target
+        if target is not None and target.endswith(".npy"):
+            target = str(Path(target).absolute())
+        numbers = {OPTIONS[name]: text for name, text in self.numbers.items()}
+        return {"--model": self.model_name, "--target": target, **numbers, "--pairs": self.pairs}
 
     def is_logarithmic(self, name: str) -> bool:
         """Whether a grid is evenly spaced in its logarithm."""

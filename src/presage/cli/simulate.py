@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from presage.cli import answers, digits, histogram_picture, machine, pictures, trainers
+from presage.cli import answers, digits, machine, pictures, trainers
 from presage.cli.mistakes import InterruptionError
 from presage.cli.output import Csv, Json, check_format, emit, say, table, tell_caveats
 from presage.cli.problem_options import Given, takes_problem
@@ -45,6 +45,8 @@ def simulate(
     single = ["one network has no standard error: use more --seeds."] if done == 1 else machine.silent(means)
     caveats = [*ensemble.caveats, *single]
     if plot is not None:
+        from presage.cli import histogram_picture
+
         pictures.save(histogram_picture.draw(given, [ensemble], None), plot)
 
     def human(out: Console) -> None:
@@ -70,9 +72,12 @@ def train(given: Given, d: int, seeds: int, trainer: str | None, task: str, work
     """Train an ensemble; Ctrl-C says what is lost."""
     import presage as ps
 
-    how = trainers.options(given.model.rectangular, trainer, task, workers)
+    if trainer != trainers.BAYES:
+        given.must_be_trainable()
+    problem = given.problem()
+    how = trainers.options(problem, given.model.rectangular, trainer, task, workers)
     try:
-        return ps.simulate(given.problem(), d=d, seeds=seeds, **how)
+        return ps.simulate(problem, d=d, seeds=seeds, **how)
     except KeyboardInterrupt:
         raise InterruptionError(
             "Interrupted; the networks trained so far are lost. "

@@ -28,6 +28,7 @@ def solve(
 ) -> None:
     """Predict errors, loss and rank at the minimum of the loss, each with its error bar."""
     check_format(json, csv)
+    given.must_be_trainable()
     answer = answers.predict(given.problem(), ridgeless=ridgeless, optimal=optimal)
     found = answers.observables(answer)
     row = machine.with_caveats(found, answer.caveats)

@@ -36,6 +36,7 @@ def spectrum(
     """Predict the spectrum of what is learned: zeros, bulks, outliers and the density."""
     check_format(json, csv)
     pictures.check_picture(plot)
+    given.must_be_trainable()
     import presage as ps
 
     answer: Any = ps.solve(given.problem())

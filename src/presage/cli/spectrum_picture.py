@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from presage.cli.pictures import BLACK, BLUE, ORANGE, caption, new_figure
+import numpy as np
+
+from presage.cli.pictures import caption
 from presage.cli.problem_options import Given
+from presage.figures.style import BLACK, BLUE, ORANGE, canvas
 
 Band = list[tuple[float, float]]
 
 
 def density_bands(law: Any, bulks: list[dict[str, float]], points: int) -> list[Band]:
     """The density inside every bulk, closer together at the edges, where it rises like a root."""
-    import numpy as np
-
     found = []
     for bulk in bulks:
         left, right = bulk["left"], bulk["right"]
@@ -24,10 +25,7 @@ def density_bands(law: Any, bulks: list[dict[str, float]], points: int) -> list[
 
 def draw(given: Given, kind: str, bands: list[Band], zero: float, outliers: list[float]) -> Any:
     """The density, with outliers as arrows and the fraction of zeros in words."""
-    import numpy as np
-
-    figure = new_figure()
-    axis: Any = figure.subplots()
+    figure, axis = canvas(width=6.4, height=4.0)
     shade(axis, bands)
     top = axis.get_ylim()[1]
     for index, at in enumerate(outliers):
@@ -46,8 +44,6 @@ def draw(given: Given, kind: str, bands: list[Band], zero: float, outliers: list
 
 def shade(axis: Any, bands: list[Band]) -> None:
     """Fill the area under a density, band by band."""
-    import numpy as np
-
     for index, band in enumerate(bands):
         x, height = np.array(band).T
         axis.fill_between(x, height, color=BLUE, alpha=0.3, linewidth=0)

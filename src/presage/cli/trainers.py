@@ -16,6 +16,7 @@ TRAINERS = {
     "proximal": "ProximalGradient",
     "bayes-amp": "BayesAMP",
 }
+BAYES = "bayes-amp"  # needs no slope, and finds the posterior mean instead of a minimum
 Seeds = Annotated[int, typer.Option("--seeds", help="Networks to train, on independent data.", rich_help_panel=PANEL)]
 TrainerName = Annotated[
     str | None,
@@ -44,7 +45,7 @@ Workers = Annotated[
 ]
 
 
-def trainer(name: str | None) -> Any:
+def trainer(name: str | None, problem: Any) -> Any:
     """The trainer of a name, None for the one that suits the problem."""
     import presage as ps
 
@@ -52,12 +53,17 @@ def trainer(name: str | None) -> Any:
         return None
     if name not in TRAINERS:
         raise CommandError(f"`--trainer` must be one of {', '.join(TRAINERS)}. Got --trainer {name!r}. Use amp.")
+    if name == BAYES:
+        rectangular = isinstance(problem, ps.BilinearProblem)
+        return ps.BayesAMP((ps.SingularValueDenoiser if rectangular else ps.Denoiser)(problem.target))
     return getattr(ps, TRAINERS[name])()
 
 
-def options(rectangular: bool, trainer_name: str | None, task: str, workers: int | None) -> dict[str, Any]:
+def options(
+    problem: Any, rectangular: bool, trainer_name: str | None, task: str, workers: int | None
+) -> dict[str, Any]:
     """What `simulate` takes beside the problem, d and the seeds."""
-    chosen: dict[str, Any] = {"trainer": trainer(trainer_name)}
+    chosen: dict[str, Any] = {"trainer": trainer(trainer_name, problem)}
     if rectangular:
         for option, differs in (("--task", task != "label"), ("--workers", workers is not None)):
             if differs:

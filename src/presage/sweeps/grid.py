@@ -77,9 +77,14 @@ class Grid:
         return {*self.axes, *self.fixed}
 
     @functools.cached_property
+    def _ours(self) -> set[str]:
+        """Names that go to the problem. `d` is a number of a power law and an option of simulate: the option wins."""
+        return set(self.problem.names()) - set(option_names(self.run))
+
+    @functools.cached_property
     def cells(self) -> list[Cell]:
         """All cells in the order of the array, each problem checked as it is made."""
-        ours = set(self.problem.names())
+        ours = self._ours
         run = canonical(self.run)
         memo: Memo = {}
         cells = []
@@ -99,7 +104,7 @@ class Grid:
         """The axis along which solutions start from their neighbours: alpha, or else the longest of numbers."""
         if "init" not in option_names(self.run) or "init" in self.fixed:
             return None
-        ours = set(self.problem.names())
+        ours = self._ours
         numeric = {
             name: values
             for name, values in self.axes.items()
