@@ -22,6 +22,7 @@ from presage.cli import (
     thresholds,
     where,
 )
+from presage.cli.interrupts import quiet_when_interrupted
 from presage.cli.mistakes import FAILED, INTERRUPTED, MISTAKE, InterruptionError, explain, in_options, wants_traceback
 
 EPILOG = "Exit codes: 0 done, 1 the computation failed, 2 a mistake in the command, 130 interrupted."
@@ -112,4 +113,5 @@ for _module, _command in (
 
 def main() -> None:
     """Run the command line."""
+    quiet_when_interrupted()
     app(prog_name="presage")
