@@ -1,0 +1,117 @@
+"""The program `presage`: its commands, and what becomes of errors."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from presage.cli import (
+    bayes,
+    cite,
+    compare,
+    curve,
+    demo,
+    figure,
+    simulate,
+    solve,
+    spectrum,
+    sweep,
+    thresholds,
+    where,
+)
+from presage.cli.interrupts import quiet_when_interrupted
+from presage.cli.mistakes import FAILED, INTERRUPTED, MISTAKE, InterruptionError, explain, in_options, wants_traceback
+
+EPILOG = "Exit codes: 0 done, 1 the computation failed, 2 a mistake in the command, 130 interrupted."
+
+
+class Program(TyperGroup):
+    """The commands; whatever goes wrong in one becomes a sentence and an exit code."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; Ctrl-C is told apart here, since typer turns it into a mere exit."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise InterruptionError(in_options(str(error)) or "Interrupted.") from None
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Parse, run, and leave with the exit code."""
+        try:
+            code = super().main(*args, **{**extra, "standalone_mode": False})
+        except typer.Abort:
+            code = INTERRUPTED
+        except BrokenPipeError:
+            code = _nobody_reads()
+        except Exception as error:
+            if wants_traceback():
+                raise
+            code = _tell(error)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _tell(error: Exception) -> int:
+    if hasattr(error, "format_message"):  # typer's own: an unknown option, a missing value
+        message, code = _usage(error), MISTAKE
+    else:
+        message, code = explain(error)
+    sys.stderr.write(f"presage: {' '.join(message.split())}\n")
+    return code
+
+
+def _usage(error: Any) -> str:
+    """What typer found wrong with the command line, with where to look."""
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else "presage"
+    said = error.format_message().strip()
+    return f"{said}{'' if said.endswith(('.', '?', '!')) else '.'} `{path} --help` lists what there is."
+
+
+def _nobody_reads() -> int:
+    """The reader of a pipe has left: say nothing, also when Python closes its streams."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return FAILED
+
+
+app = typer.Typer(
+    name="presage",
+    cls=Program,
+    help="Predict what a neural layer will learn before anyone trains it.",
+    epilog=EPILOG,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _examples(lines: tuple[str, ...]) -> str:
+    return "\n\n".join([f"Example{'s' if len(lines) > 1 else ''}:", *lines])
+
+
+for _module, _command in (
+    (solve, solve.solve),
+    (curve, curve.curve),
+    (spectrum, spectrum.spectrum),
+    (thresholds, thresholds.thresholds),
+    (bayes, bayes.bayes),
+    (simulate, simulate.simulate),
+    (compare, compare.compare),
+    (sweep, sweep.sweep),
+    (figure, figure.figure),
+    (where, where.where),
+    (cite, cite.cite),
+    (demo, demo.demo),
+):
+    app.command(epilog=_examples(_module.EXAMPLES))(_command)
+
+
+def main() -> None:
+    """Run the command line."""
+    quiet_when_interrupted()
+    app(prog_name="presage")

@@ -1,0 +1,86 @@
+"""The cells of a sweep as rows: for tables, JSON and CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isnan
+from typing import TYPE_CHECKING, Any
+
+from presage.cli import digits, machine
+from presage.cli.output import table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+SHOWN = ("test_error", "train_loss", "estimation_error", "mmse", "rank", "interpolation", "perfect_recovery")
+NOT_YET = "not computed yet"
+MOST_ROWS = 40
+MOST_COLUMNS = 6  # of a table of 80 columns
+DIGITS = 7
+
+
+def rows(found: Any) -> list[dict[str, Any]]:
+    """One row a cell: its place in the grid, its numbers, its outcome and its caveats; arrays are left out."""
+    import numpy as np
+
+    axes = [name for name in found.dims if name in found.coords]
+    flat = [name for name in found.data_vars if set(found[name].dims) <= set(axes)]
+    words = ("outcome", "caveats")
+    gathered = []
+    for index in np.ndindex(*(found.sizes[axis] for axis in axes)):
+        cell = found[flat].isel(dict(zip(axes, index, strict=True)))
+        row = {str(axis): _plain(found[axis].values[i]) for axis, i in zip(axes, index, strict=True)}
+        row |= {str(name): _plain(cell[name].values[()]) for name in flat if name not in words}
+        outcome, caveats = (str(cell[name].values[()]) for name in words)
+        if not outcome.startswith(("failed", NOT_YET)):
+            caveats = " ".join([*([caveats] if caveats else []), *machine.silent(row)])
+        gathered.append({**row, "outcome": outcome, "caveats": caveats})
+    return gathered
+
+
+def show(out: Console, axes: Sequence[str], cells: list[dict[str, Any]]) -> None:
+    """A table of the cells, the middle of a long one left out."""
+    places = [name for name in cells[0] if name in axes]
+    columns = [name for name in SHOWN if any(name in cell for cell in cells)][: max(MOST_COLUMNS - len(places), 2)]
+    half = MOST_ROWS // 2
+    chosen: list[dict[str, Any] | None] = list(cells)
+    if len(cells) > MOST_ROWS:
+        chosen = [*cells[:half], None, *cells[-half:]]
+    lines = [
+        ["..."] * (len(places) + len(columns)) if cell is None else _line(cell, places, columns) for cell in chosen
+    ]
+    table(out, [name.replace("_", "\n") for name in (*places, *columns)], lines)
+
+
+def summary(cells: list[dict[str, Any]]) -> str:
+    """How the cells ended, in a sentence."""
+    failed = [cell["outcome"] for cell in cells if cell["outcome"].startswith("failed")]
+    later = sum(cell["outcome"] == NOT_YET for cell in cells)
+    warned = sum(bool(cell["caveats"]) for cell in cells)
+    said = f"{len(cells)} cells: {len(cells) - len(failed) - later} done"
+    said += f", {len(failed)} failed ({failed[0]})" if failed else ""
+    said += f", {later} not computed yet" if later else ""
+    said += f"; {warned} have caveats, which --csv and --json list" if warned else ""
+    return said + "."
+
+
+def _line(cell: dict[str, Any], places: list[str], columns: list[str]) -> list[str]:
+    return [*(_text(cell[name]) for name in places), *(_number(cell, name) for name in columns)]
+
+
+def _number(cell: dict[str, Any], name: str) -> str:
+    value = cell.get(name)
+    if value is None or isnan(value):
+        if cell["outcome"].startswith("failed"):
+            return "failed"
+        return "" if cell["outcome"] == NOT_YET else "not known"
+    bar = cell.get(f"{name}_bar")
+    return digits.text(value) if bar is None else digits.with_bar(digits.Measured(value, bar), DIGITS)
+
+
+def _text(value: Any) -> str:
+    return digits.text(value) if isinstance(value, float) else str(value)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") else value

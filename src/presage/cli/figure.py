@@ -1,0 +1,153 @@
+"""`presage figure`: the published figures, from shipped data or computed anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from presage.cli.mistakes import CommandError
+from presage.cli.output import PANEL, console, say, table
+from presage.cli.pictures import check_picture, save
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+EXAMPLES = (
+    "presage figure --list",
+    "presage figure attention-1 --out attention-1.pdf",
+    "presage figure attention-1 --quick",
+    "presage figure all --out figures",
+)
+ALL = "all"
+
+
+def complete(incomplete: str) -> list[str]:
+    """Names of figures for the shell."""
+    from presage.figures.catalogue import names
+
+    return [name for name in (*names(), ALL) if name.startswith(incomplete)]
+
+
+Name = Annotated[
+    str | None,
+    typer.Argument(help="The figure, or all of them.", metavar="NAME", show_default=False, autocompletion=complete),
+]
+List = Annotated[bool, typer.Option("--list", help="Say which figures there are.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Compute a coarser version anew, in minutes.")]
+Full = Annotated[bool, typer.Option("--full", help="Compute it anew as it was shipped, in hours.")]
+Recompute = Annotated[
+    bool,
+    typer.Option(
+        "--recompute", help="Compute it anew (--quick unless --full) and say where it differs from what is shipped."
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        help="The picture, .png, .pdf or .svg; for all a folder. Default NAME.png.",
+        metavar="FILE",
+        show_default=False,
+        rich_help_panel=PANEL,
+    ),
+]
+Data = Annotated[
+    Path | None,
+    typer.Option("--data", help="Write the numbers too, as one netCDF file.", metavar="FILE.nc", rich_help_panel=PANEL),
+]
+
+
+def figure(
+    name: Name = None,
+    list_: List = False,
+    quick: Quick = False,
+    full: Full = False,
+    recompute: Recompute = False,
+    out: Out = None,
+    data: Data = None,
+) -> None:
+    """Draw a published figure and print its caption."""
+    from presage.figures import catalogue
+
+    shown = console()
+    if list_:
+        _list(shown)
+        return
+    if name is None:
+        raise CommandError("`presage figure` needs the NAME of a figure. `presage figure --list` has them.")
+    if name != ALL and name not in catalogue.names():
+        raise CommandError(_unknown(name, catalogue.names()))
+    if quick and full:
+        raise CommandError("`--quick` and `--full` exclude each other: one effort is meant. Leave one of them out.")
+    effort = "full" if full else "quick" if quick or recompute else None
+    if name == ALL:
+        if data is not None:
+            raise CommandError("`--data` is for one figure. Name one instead of all.")
+        folder = out or Path("figures")
+        _make(folder)
+        for each in catalogue.names():
+            _draw(shown, each, effort, folder / f"{each}.png", None)
+    else:
+        path = out or Path(f"{name}.png")
+        check_picture(path, "--out")
+        _check_data(data)
+        _draw(shown, name, effort, path, data)
+
+
+def _draw(shown: Console, name: str, effort: Any, path: Path, data: Path | None) -> None:
+    from presage.figures import catalogue
+    from presage.figures.style import caveats
+
+    module = catalogue.figure(name)
+    has_data = catalogue.shipped(name).is_file()
+    if effort is None and not has_data:
+        raise CommandError(
+            f"There are no shipped data for {name}. Use `presage figure {name} --quick` to compute some."
+        )
+    parts = catalogue.load(name) if effort is None else module.data(effort)
+    save(module.draw(parts), path)
+    say(shown, f"{module.TITLE}  [{module.SOURCE}]")
+    shown.print(module.caption(parts))
+    for line in caveats(parts):
+        shown.print(f"caveat: {line}", style="yellow")
+    if effort is not None and has_data:
+        different = catalogue.differences(parts, catalogue.load(name))
+        for line in different or ["it agrees with the shipped data at every point that both have."]:
+            shown.print(f"recomputed: {line}")
+    if data is not None:
+        catalogue.save(parts, data)
+        shown.print(f"numbers: {data}")
+    shown.print(f"drawn: {path}")
+
+
+def _list(shown: Console) -> None:
+    from presage.figures import catalogue
+
+    modules = {name: catalogue.figure(name) for name in catalogue.names()}
+    lines = [(name, module.SOURCE, module.TITLE) for name, module in modules.items()]
+    table(shown, ("name", "source", "what it shows"), lines, words=("name", "source", "what it shows"))
+
+
+def _unknown(name: str, names: list[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, names, n=1)
+    guess = f"Did you mean {near[0]}?" if near else "`presage figure --list` says what each shows."
+    return f"There is no figure {name!r}: NAME must be one of {', '.join(names)}, or all. {guess}"
+
+
+def _make(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise CommandError(
+            f"`--out` must be a folder for all figures. Got --out {folder}, which is a file. Name another."
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+
+
+def _check_data(data: Path | None) -> None:
+    if data is None:
+        return
+    if data.suffix != ".nc" or not data.absolute().parent.is_dir():
+        raise CommandError(f"`--data` must be a .nc file in a folder that exists. Got --data {data}. Use numbers.nc.")
