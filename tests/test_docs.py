@@ -148,6 +148,33 @@ def test_the_generated_pages_have_every_equation_departure_and_public_name(monke
             assert all(f"\n(erratum-{number})=\n" in errata for number in numbers)
 
 
+def test_the_gallery_has_every_figure_whose_data_ships(tmp_path, monkeypatch):
+    from types import SimpleNamespace
+
+    from matplotlib.figure import Figure
+
+    from presage.figures import catalogue
+
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "extensions"))
+    import generated_pages
+
+    ready = SimpleNamespace(
+        TITLE="A curve", SOURCE="[A11]", draw=lambda parts: Figure(), caption=lambda parts: "Of *x*."
+    )
+    (tmp_path / "ready.nc").touch()
+    monkeypatch.setattr(catalogue, "names", lambda: ["ready", "missing"])
+    monkeypatch.setattr(catalogue, "shipped", lambda name: tmp_path / f"{name}.nc")
+    monkeypatch.setattr(catalogue, "figure", {"ready": ready}.__getitem__)
+    monkeypatch.setattr(catalogue, "load", lambda name: {})
+    page = generated_pages.gallery_page(tmp_path / "pictures")
+    for text in ("## A curve", "$ presage figure ready", r"Of \*x\*.", "pictures/ready.png"):
+        assert text in page
+    assert "missing" not in page
+    assert (tmp_path / "pictures" / "ready.png").read_bytes().startswith(b"\x89PNG")
+    (tmp_path / "ready.nc").unlink()
+    assert "No figure has its data" in generated_pages.gallery_page(tmp_path / "pictures")
+
+
 def test_every_erratum_has_its_witness():
     """docs/errata.md and tests/test_errata.py have the same numbers."""
     numbers = re.findall(r"^\(erratum-(\d+)\)=$", PAGES["docs/errata.md"], re.MULTILINE)

@@ -240,22 +240,23 @@ def gallery_page(pictures: Path) -> str:
         "a coarser version anew, `--full` the whole of it.",
         "",
     ]
-    if importlib.util.find_spec("presage.figures") is None:
-        return "\n".join([*out, "There are no figures in this version.", ""])
+    from matplotlib import pyplot
+
     from presage.figures import catalogue
 
     pictures.mkdir(parents=True, exist_ok=True)
-    for name in catalogue.names():
-        if not catalogue.shipped(name).is_file():
-            continue
+    drawn = [name for name in catalogue.names() if catalogue.shipped(name).is_file()]
+    for name in drawn:
         module, parts = catalogue.figure(name), catalogue.load(name)
         drawing = module.draw(parts)
         drawing.savefig(pictures / f"{name}.png", dpi=150)
-        drawing.clear()
+        pyplot.close(drawing)
         caption = " ".join(module.caption(parts).split())
         out += [f"## {module.TITLE}", "", f"{in_markdown(module.SOURCE)}", "", "```console"]
         out += [f"$ presage figure {name}", "```", "", f":::{{figure}} {pictures.name}/{name}.png"]
         out += [f":alt: {module.TITLE}", ":width: 100%", "", in_markdown(caption), ":::", ""]
+    if not drawn:
+        out += ["No figure has its data in this version: `presage figure NAME --quick` computes one.", ""]
     return "\n".join(out)
 
 
