@@ -89,7 +89,19 @@ def process(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[
     lines[:] = new
 
 
+def short_types(
+    app: Any, what: str, name: str, obj: Any, options: Any, signature: str | None, returns: str | None
+) -> tuple[str | None, str | None]:
+    """Names of array types inside other types, which autodoc leaves as it keeps them."""
+    return _short(signature), _short(returns)
+
+
+def _short(text: str | None) -> str | None:
+    return None if text is None else re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", text)
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Connect to Sphinx, in front of napoleon."""
     app.connect("autodoc-process-docstring", process, priority=400)
+    app.connect("autodoc-process-signature", short_types)
     return {"parallel_read_safe": True}
