@@ -27,7 +27,8 @@ def main() -> None:
     parser.add_argument("--store", required=True)
     parser.add_argument("--part")
     arguments = parser.parse_args()
-    part = tuple(map(int, arguments.part.split("/"))) if arguments.part else None
+    i, _, n = (arguments.part or "1/1").partition("/")
+    part = (int(i), int(n)) if arguments.part else None
     table = ps.sweep(PROBLEM, slow, store=arguments.store, part=part, processes=1, alpha=ALPHAS, noise=NOISES)
     print(f"{int(np.sum(table.outcome.values == 'done'))} of {table.outcome.size} cells are done")
 

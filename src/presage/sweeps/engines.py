@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from asyncio import CancelledError
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -59,20 +60,22 @@ def on_dask(work: Work, chains: Chains, client: Any) -> Iterator[Record]:
         sent.update(zip(futures, some, strict=True))
         return list(futures)
 
-    ended = as_completed(send(chains), loop=client.loop, with_results=True, raise_errors=False)
+    # Results are asked for one by one: as_completed(with_results=True) never returns one that was lost with its
+    # worker and then could not be computed again.
+    ended = as_completed(send(chains), loop=client.loop)
     try:
-        for future, result in ended:
+        for future in ended:
             chain = sent.pop(future)
-            if isinstance(result, list):
-                yield from result
-                continue
-            error = result[1] if isinstance(result, tuple) else result  # the latter when it was cancelled
-            if not isinstance(error, KilledWorker):
+            try:
+                records = future.result()
+            except KilledWorker:
+                if len(chain) > 1:
+                    ended.update(send([[cell] for cell in chain]))
+                    continue
+                records = [work.lost(chain[0])]
+            except (Exception, CancelledError) as error:
                 raise RuntimeError(f"The dask cluster could not compute cells ({_cause(error)}). {GO_ON}.") from error
-            if len(chain) == 1:
-                yield work.lost(chain[0])
-            else:
-                ended.update(send([[cell] for cell in chain]))
+            yield from records
     finally:
         client.cancel(list(sent))
 
