@@ -745,6 +745,25 @@ def test_it_runs_as_a_module_and_into_a_closed_pipe():
     assert "BETKZ25" in done.stdout
 
 
+def test_a_terminal_without_the_signs_shows_what_it_can():
+    paths = os.pathsep.join([str(ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = {**os.environ, "PYTHONPATH": paths, "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "presage", "thresholds", "--model", "bilinear", "--target", "½"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "Got --target '?'" in done.stderr
+    command = [sys.executable, "-m", "presage", "solve", "--model", "bilinear"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert "test_error" in done.stdout
+
+
+def test_nothing_asked_for_is_help():
+    result = run()
+    assert "Usage: presage" in result.stdout
+    assert result.stderr == ""
+    assert run("--version").stdout == f"presage {ps.__version__}\n"
+
+
 def test_completion_knows_models_and_figures():
     paths = os.pathsep.join([str(ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])])
     for words, expected in (("presage solve --model li", "linear-attention"), ("presage figure bay", "bayes-amp")):

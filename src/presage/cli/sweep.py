@@ -109,7 +109,7 @@ def sweep(
     json: Json = False,
     csv: Csv = False,
 ) -> None:
-    """Compute over any number of grids; with a --store the same command goes on where it stopped."""
+    """Compute over grids such as --alpha 0.05:40:60log, as many as you like; with a --store it can go on."""
     check_format(json, csv)
     import presage as ps
 
