@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import sys
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -23,9 +24,21 @@ from presage.cli import (
     where,
 )
 from presage.cli.interrupts import quiet_when_interrupted
-from presage.cli.mistakes import FAILED, INTERRUPTED, MISTAKE, InterruptionError, explain, in_options, wants_traceback
+from presage.cli.mistakes import (
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    MISTAKE,
+    InterruptionError,
+    explain,
+    in_options,
+    wants_traceback,
+)
 
-EPILOG = "Exit codes: 0 done, 1 the computation failed, 2 a mistake in the command, 130 interrupted."
+EPILOG = (
+    "Example:  presage solve --alpha 0.5 --noise 0.5\n\n"
+    "Exit codes: 0 done, 1 the computation failed, 2 a mistake in the command, 130 interrupted."
+)
 
 
 class Program(TyperGroup):
@@ -55,6 +68,8 @@ class Program(TyperGroup):
 
 def _tell(error: Exception) -> int:
     if hasattr(error, "format_message"):  # typer's own: an unknown option, a missing value
+        if not error.format_message().strip():  # nothing was asked for, and the help is printed
+            return DONE
         message, code = _usage(error), MISTAKE
     else:
         message, code = explain(error)
@@ -81,13 +96,29 @@ def _nobody_reads() -> int:
 app = typer.Typer(
     name="presage",
     cls=Program,
-    help="Predict what a neural layer will learn before anyone trains it.",
     epilog=EPILOG,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        import presage
+
+        sys.stdout.write(f"presage {presage.__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def presage_itself(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Predict what a neural layer will learn before anyone trains it."""
 
 
 def _examples(lines: tuple[str, ...]) -> str:
@@ -114,4 +145,7 @@ for _module, _command in (
 def main() -> None:
     """Run the command line."""
     quiet_when_interrupted()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without the sign ± shows a question mark
     app(prog_name="presage")

@@ -38,7 +38,7 @@ def curve(
     plot: pictures.Plot = None,
     show: Show = "test_error,rank",
 ) -> None:
-    """Predict along one grid: any one of the numbers of the problem, such as --alpha 0.05:40:60log."""
+    """Predict along one grid: any number of the problem, such as --alpha 0.05:40:60log, 0:1:11 or 0.1,0.5,2."""
     check_format(json, csv)
     pictures.check_picture(plot)
     given.must_be_trainable()

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 EXAMPLES = (
-    "presage simulate --d 30 --seeds 4",
-    "presage simulate --model quadratic --alpha 1 --d 30 --seeds 3 --trainer lbfgs --csv",
+    "presage simulate --d 20 --seeds 4",
+    "presage simulate --model quadratic --d 20 --seeds 3 --trainer lbfgs --csv",
 )
 OBSERVABLES = ("test_error", "train_loss", "train_error", "estimation_error", "rank")
 Dimension = Annotated[int, typer.Option("--d", help="Dimension of a token.", rich_help_panel=trainers.PANEL)]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from presage.cli import digits, pictures, spectrum_picture
+from presage.cli import digits, pictures
 from presage.cli.mistakes import CommandError
 from presage.cli.output import Csv, Json, check_format, emit, say, table, tell_caveats
 from presage.cli.problem_options import Given, takes_problem
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     "presage spectrum --alpha 4 --plot spectrum.png",
-    "presage spectrum --target masses:0@0.5,1@0.3,3@0.2 --alpha 2 --singular-values --csv",
+    "presage spectrum --target masses:0@0.6,3@0.4 --singular-values --csv",
 )
 Singular = Annotated[
     bool, typer.Option("--singular-values", help="Those of the weights W instead of eigenvalues of S.")
@@ -38,6 +38,7 @@ def spectrum(
     pictures.check_picture(plot)
     given.must_be_trainable()
     import presage as ps
+    from presage.cli import spectrum_picture
 
     answer: Any = ps.solve(given.problem())
     kind = "singular value" if singular_values or given.model.rectangular else "eigenvalue"

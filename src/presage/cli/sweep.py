@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 
 PANEL = "Where it runs"
 EXAMPLES = (
-    "presage sweep solve --alpha 0.05:40:60log --weight-decay 0.01,0.1 --store runs",
-    "presage sweep simulate --alpha 0.5,1,2 --d 50,100 --seeds 8 --store trained --csv",
-    "presage sweep solve --alpha 0.05:40:600log --store runs --slurm-script sweep.sh --slurm 20",
+    "presage sweep solve --alpha 0.05:40:60log --noise 0,0.5 --store runs",
+    "presage sweep simulate --alpha 0.5,1 --d 50,100 --seeds 8 --store trained",
+    "presage sweep solve --alpha 0.05:40:600log --store runs --slurm 20",
+    "presage sweep solve --alpha 0.1,1 --store runs --slurm-script sweep.sh",
 )
 Run = Annotated[
     str, typer.Argument(help=f"What to compute: {', '.join(runs.RUNS)}.", metavar="RUN", autocompletion=runs.complete)
@@ -108,7 +109,7 @@ def sweep(
     json: Json = False,
     csv: Csv = False,
 ) -> None:
-    """Compute over any number of grids; with a --store the same command goes on where it stopped."""
+    """Compute over grids such as --alpha 0.05:40:60log, as many as you like; with a --store it can go on."""
     check_format(json, csv)
     import presage as ps
 

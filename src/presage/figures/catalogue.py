@@ -107,9 +107,8 @@ def differences(recomputed: Parts, known: Parts, *, bars: float = 4.0) -> list[s
             off = abs(new[name] - old[name]) > allowed
             if bool(off.any()):
                 worst = (abs(new[name] - old[name]) / allowed).where(off)
-                where = (
-                    {str(k): v.item() for k, v in worst.stack(cell=worst.dims).idxmax().items()} if worst.ndim else {}
-                )
+                there = worst.isel(worst.argmax(list(worst.dims))) if worst.ndim else worst
+                where = {str(axis): there[axis].item() for axis in worst.dims if axis in there.coords}
                 found.append(f"{part}: {name} differs at {int(off.sum())} of {off.size} points, most at {where}.")
     return found
 
