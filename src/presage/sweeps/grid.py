@@ -78,7 +78,7 @@ class Grid:
 
     @property
     def of_the_problem(self) -> set[str]:
-        """Names that change the problem. One that the function has too, such as `d` of a power law, is the function's."""
+        """Names that change the problem. One that the function has too, as `d` of a power law, is the function's."""
         return set(self.problem.names()) - set(option_names(self.run))
 
     @functools.cached_property
