@@ -24,6 +24,7 @@ class Work:
     mark: str  # of the store: another machine may have another folder of that name
     warm: bool
     options: dict[str, Any] = field(default_factory=dict)  # of every cell, where the cell does not say otherwise
+    parent: int | None = None  # the process that this one works for
 
     def __call__(self, chain: list[Cell]) -> list[Record]:
         """All cells of a chain."""
@@ -34,6 +35,8 @@ class Work:
         writer = _writer(self.store, self.mark)
         neighbour = None
         for cell in chain:
+            if self.parent not in {None, os.getppid()}:
+                os._exit(1)  # the sweep was killed: without this its processes would go on beside the next one
             record, neighbour = self._cell(cell, neighbour)
             yield {**record, "stored": _stored(record, writer)}
 
