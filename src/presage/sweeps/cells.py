@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -39,6 +40,9 @@ class Work:
                 os._exit(1)  # the sweep was killed: without this its processes would go on beside the next one
             record, neighbour = self._cell(cell, neighbour)
             yield {**record, "stored": _stored(record, writer)}
+        if writer is not None:
+            with contextlib.suppress(OSError):  # of a disk that is full; the cells that it took are read back as whole
+                writer.sync()
 
     def _cell(self, cell: Cell, neighbour: Any) -> tuple[Record, Any]:
         started = time.perf_counter()
