@@ -46,6 +46,7 @@ slow: $(INSTALLED)
 bench: $(INSTALLED)
 	$(BIN)/python bench/theory.py
 	$(BIN)/python bench/core.py
+	$(BIN)/python bench/views.py
 	$(BIN)/python bench/training.py
 
 # A warning is an error: a link that leads nowhere, a cell that fails, a docstring that cannot be read.
