@@ -74,7 +74,8 @@ def line(axis: Any, table: Any, x: str, name: str, *, number: int = 0, **options
 
 def dots(axis: Any, table: Any, x: str, name: str, *, number: int = 0, **options: Any) -> None:
     """Trained networks against `x`: means with two standard errors."""
-    settings = {"color": COLOURS[number % len(COLOURS)], "marker": MARKERS[number % len(MARKERS)], **options}
+    look = {"color": COLOURS[number % len(COLOURS)], "marker": MARKERS[number % len(MARKERS)]}
+    settings = {**look, "markeredgecolor": BLACK, "markeredgewidth": 0.4, **options}
     bar = 2.0 * table[f"{name}_bar"].values
     axis.errorbar(
         table[x].values,
@@ -83,8 +84,6 @@ def dots(axis: Any, table: Any, x: str, name: str, *, number: int = 0, **options
         linestyle="none",
         capsize=1.5,
         elinewidth=0.8,
-        markeredgecolor=BLACK,
-        markeredgewidth=0.4,
         zorder=3,
         **settings,
     )
@@ -106,6 +105,11 @@ def threshold(axis: Any, x: float, label: str, *, height: float = 0.97, **option
         fontsize=6.5,
         color=settings["color"],
     )
+
+
+def legend_above(axis: Any, *, columns: int = 2) -> None:
+    """A legend over the panel, where it hides nothing."""
+    axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns, columnspacing=1.2, handlelength=2.2)
 
 
 def caveats(parts: Parts) -> list[str]:
