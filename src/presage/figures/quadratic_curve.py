@@ -22,7 +22,7 @@ KAPPA_0, NOISE, WEIGHT_DECAY, KAPPA = 0.2, 0.5, 0.02, 1.0
 PROBLEM = ps.quadratic_network(
     ps.MarchenkoPastur(KAPPA_0), alpha=0.5, weight_decay=WEIGHT_DECAY, noise=NOISE, kappa=KAPPA
 )
-CONVEX, GRADIENT = ps.ProximalGradient(tol=1e-4), ps.LBFGS(tol=1e-4)
+CONVEX, GRADIENT = ps.ProximalGradient(tol=1e-6), ps.LBFGS(tol=1e-4)
 ALPHAS = {"full": np.geomspace(0.04, 2.5, 81), "quick": np.geomspace(0.04, 2.5, 41)}
 TRAINED = {"full": [0.05, 0.1, 0.2, 0.28, 0.35, 0.5, 0.75, 1.0, 1.5], "quick": [0.1, 0.28, 0.5, 1.0]}
 D = {"full": 80, "quick": 50}

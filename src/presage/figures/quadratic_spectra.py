@@ -145,14 +145,14 @@ def caption(parts: Parts) -> str:
     trained, theory = parts["trained"], parts["theory"]
     split = [f"{alpha:g}" for alpha in theory.alpha.values if int(theory["mass"].sel(alpha=alpha).notnull().sum()) == 2]
     return (
-        f"Eigenvalues of the matrix S that a quadratic network learns (Marchenko-Pastur target of rank kappa_0 = "
-        f"{KAPPA_0:g}, noise {NOISE:g}, lambda = {WEIGHT_DECAY:g}, width p = d). Blue: predicted density, a noisy copy of "
-        "the target's, shifted and cut at zero; grey: histogram of networks trained on "
-        f"{int(trained.seeds)} data sets of d = {int(trained.d)} ({str(trained.trainer.item()).split('(')[0]}; the loss "
-        "is convex in S, so that every trainer ends here); orange: the target. On the scale to the right, at zero: the "
-        "part of the eigenvalues that is exactly zero, predicted (bar), trained (dot, two standard errors) and of the "
-        f"target (diamond). The spectrum is one bulk for few samples and splits in two (here at alpha = "
-        f"{', '.join(split)}), the right one with the mass kappa_0 of the target. Where the density at zero is higher "
-        "than the scale shows, it is cut off. The talk shows other sample sizes and names neither d nor the number of "
-        "seeds."
+        "Eigenvalues of the matrix S that a quadratic network learns (Marchenko-Pastur target of rank kappa_0 = "
+        f"{KAPPA_0:g}, noise {NOISE:g}, lambda = {WEIGHT_DECAY:g}, width p = d). Blue: predicted density, a noisy "
+        "copy of the target's, shifted and cut at zero; grey: histogram of networks trained on "
+        f"{int(trained.seeds)} data sets of d = {int(trained.d)} ({str(trained.trainer.item()).split('(')[0]}; the "
+        "loss is convex in S, so that every trainer ends here); orange: the target. On the scale to the right, at "
+        "zero: the part of the eigenvalues that is exactly zero, predicted (bar), trained (dot, two standard "
+        "errors) and of the target (diamond). The spectrum is one bulk for few samples and splits in two (here at "
+        f"alpha = {', '.join(split)}), the right one with the mass kappa_0 of the target. Where the density at zero "
+        "is higher than the scale shows, it is cut off. The talk shows other sample sizes and names neither d nor "
+        "the number of seeds."
     )

@@ -167,11 +167,12 @@ def print_caveats(figure: Figure, parts: Parts, *, most: int = 3) -> None:
     if not said:
         return
     shown = said[:most] + ([f"... and {len(said) - most} more"] if len(said) > most else [])
-    width = int(figure.get_figwidth() * 26)
+    width = int(figure.get_figwidth() * 25)
     text = "\n".join(textwrap.fill(f"caveat: {words}", width, subsequent_indent="   ") for words in shown)
     figure.supxlabel(text, fontsize=5.5, color=GREY, x=0.01, ha="left")
 
 
-def legend_above(axis: Any, *, columns: int = 2) -> None:
+def legend_above(axis: Any, *, columns: int = 2, **options: Any) -> None:
     """A legend over the panel, where it hides nothing."""
-    axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns, columnspacing=1.2, handlelength=2.2)
+    place: Any = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": columns, "columnspacing": 1.2}
+    axis.legend(**place, **options)
