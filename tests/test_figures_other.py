@@ -110,12 +110,12 @@ def test_random_cells_of_the_theory_come_out_again(name):
         known = shipped(name)[title]
         variable = next(v for v in (ERROR, "rank", "minimal_nuclear_norm") if v in known)
         point = {str(axis): [float(rng.choice(known[axis].values))] for axis in known[variable].dims}
-        value = known[variable].sel(point, method="nearest", tolerance=1e-9).values
-        bar = known[f"{variable}_bar"].sel(point, method="nearest").values if f"{variable}_bar" in known else 0.0
+        value = known[variable].sel(point).values
+        bar = known[f"{variable}_bar"].sel(point).values if f"{variable}_bar" in known else 0.0
         allowed = 4.0 * bar + 1e-5 * abs(value) + 1e-7
         assert abs(_at(problem, run, variable, fixed, point) - value) <= allowed, (title, point)
         axis = "alpha" if "alpha" in point else "rank"
-        moved = {**point, axis: [0.9 * point[axis][0]]}  # a negative control
+        moved = {**point, axis: [0.4 * point[axis][0]]}  # a negative control
         assert abs(_at(problem, run, variable, fixed, moved) - value) > allowed, (title, moved)
 
 
@@ -334,8 +334,8 @@ def test_bilinear_thresholds_are_in_their_order():
 
 def test_trained_matrices_are_on_the_bilinear_curves():
     parts = shipped("bilinear")
-    for decay in (bilinear.WEIGHT_DECAY, bilinear.WEAK_DECAY):
+    strong, weak = bilinear.WEIGHT_DECAY, bilinear.WEAK_DECAY
+    for decay, other in ((strong, weak), (weak, strong)):
         trained, theory = (parts[title].sel(weight_decay=decay) for title in ("trained", "erm"))
-        assert near(trained, theory, ERROR, times=10.0)
-        other = parts["erm"].sel(weight_decay=bilinear.WEIGHT_DECAY + bilinear.WEAK_DECAY - decay)
-        assert not near(trained, other, ERROR, times=10.0)
+        assert near(trained, theory, ERROR, times=5.0)
+        assert not near(trained, parts["erm"].sel(weight_decay=other), ERROR, times=5.0)

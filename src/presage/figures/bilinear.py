@@ -98,7 +98,7 @@ def caption(parts: Parts) -> str:
         f"Bayes-optimal, of the least nuclear norm (lambda -> 0+), and at weight decay {WEIGHT_DECAY:g}. Lines: "
         f"theory. Dots: {int(trained.seeds)} data sets of d = L = {int(trained.d)}, by proximal gradient descent on "
         f"S at lambda = {WEIGHT_DECAY:g} and {WEAK_DECAY:g} (the latter beside the limit, which training does not "
-        "reach); bars are two standard errors, and small matrices are above the limit by a part of order 1/d. "
+        "reach); bars are two standard errors, and small matrices are off the limit by a part of order 1/d. "
         f"Dashed: {places}. Right: the same thresholds for every rank, thick for square matrices, thin for aspect "
         f"{ASPECTS[1]:g}; weak recovery is the leading order in a small rank, and at larger ones learning begins "
         "gradually. The thresholds are those of the paper; rank, sizes and weight decays are ours."
