@@ -65,9 +65,9 @@ def draw(parts: Parts) -> Figure:
             largest = trained.isel(d=-1)
             label = f"message passing, {name}"
             style.dots(axes[0], largest, "alpha", "estimation_error", number=number, label=label)
-            for size, look in zip(trained.d.values, ("none", style.COLOURS[number]), strict=True):
+            for k, (size, look) in enumerate(zip(trained.d.values, ("none", style.COLOURS[number]), strict=True)):
                 away = apart(parts, name).sel(d=size)
-                shift = 1.0 + 0.03 * (2 * number - 1)  # dots of the same alpha beside each other
+                shift = 1.06 ** (2 * number + k - 1.5)  # dots of the same alpha beside each other
                 label = f"{name}, d = {size}"
                 style.dots(
                     axes[1],
@@ -82,7 +82,7 @@ def draw(parts: Parts) -> Figure:
         axes[0].set(yscale="log", ylabel=r"$\|S-S_0\|_F^2/d$")
         axes[1].set(ylabel="relative distance from the curve")
         for axis in axes:
-            axis.set(xscale="log", xlabel=r"$\alpha = n/d^2$")
+            axis.set(xscale="log", xlabel=r"$\alpha = n/d^2$", xlim=(0.045, 3.3))
         axes[0].legend(loc="lower left")
         axes[1].legend(loc="upper left", ncols=2)
         axes[1].margins(y=0.3)
