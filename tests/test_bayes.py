@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
+from math import inf, sqrt
 
 import numpy as np
 import pytest
+from scipy.special import log_ndtr
 
 import presage as ps
-from presage.model.hardmax import normal_pair_cdf
+from presage.model.hardmax import normal_pair_cdf, signs_posterior
 from presage.model.scores import score
 from presage.theory.bayes import least_test_error
 from presage.theory.bayes_channel import evidence
@@ -81,6 +82,29 @@ def test_evidence_is_the_average_of_the_score(channel, q, V):
     expected = evidence(channel, q, V).square
     for values in (square, product):
         assert abs(values.mean() - expected) < 4 * values.std() / np.sqrt(len(values))
+
+
+@pytest.mark.parametrize(("k_1", "k_2"), [(-5.0, -5.0), (-7.0, -7.0), (-12.0, -12.0), (-1.0, -20.0), (-30.0, -40.0)])
+def test_improbable_pairs_of_signs_have_their_slope(k_1, k_2):
+    """Against the density at the corner over its integral beyond, neither of which cancels."""
+    r, across = -1.0 / 3.0, sqrt(8.0 / 9.0)
+
+    def log_beyond(t):  # log of the density of the first at k_1 - t, and of the second below k_2 given it
+        return -0.5 * (k_1 - t) ** 2 + log_ndtr((k_2 - r * (k_1 - t)) / across)
+
+    t = np.linspace(0.0, 40.0 / (-k_1 + 2.0), 200_001)
+    log_ratio = log_beyond(t) - log_beyond(0.0)
+    slope = 1.0 / float(np.sum(np.exp(log_ratio)) * (t[1] - t[0]) - 0.5 * (t[1] - t[0]))
+    _, d_1, _ = signs_posterior(np.array([k_1]), np.array([k_2]), np.array([r]))
+    assert d_1[0] == pytest.approx(slope, rel=0.02)
+
+
+def test_hardmax_of_few_samples_has_no_gaps():
+    """At alpha = 0.0619 and 0.0689 the improbable corner once overflowed."""
+    few = [
+        ps.bayes_optimal(ps.hardmax_attention(MP, alpha=alpha)).mmse for alpha in (0.0587, 0.0619150702, 0.068898466)
+    ]
+    assert few == pytest.approx([0.855489, 0.846842, 0.828012], abs=5e-6)
 
 
 def test_the_score_of_hardmax_is_the_slope_of_its_probability():

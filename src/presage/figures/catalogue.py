@@ -12,8 +12,9 @@ A figure is a module of this package with
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Literal, Protocol, cast
 
 import numpy as np
 
@@ -95,32 +96,50 @@ def save(parts: Parts, path: Path) -> None:
 
 
 def differences(recomputed: Parts, known: Parts, *, bars: float = 4.0) -> list[str]:
-    """Where two computations of a figure differ by more than `bars` of their error bars, at the points they share."""
-    found: list[str] = []
+    """Where two computations of a figure differ by more than `bars` of their error bars, at the points they share.
+
+    What only one of them has is a difference too: a part, an observable, a cell that failed in the other. Networks of
+    two sizes are not compared, since they differ by a part of order 1/d.
+    """
+    found = [f"{part}: was not computed again." for part in sorted(known.keys() - recomputed.keys())]
     for part in sorted(recomputed.keys() & known.keys()):
         new, old = _shared(recomputed[part], known[part])
-        for name in sorted(str(variable) for variable in new.data_vars if f"{variable}_bar" in new.data_vars):
-            if name not in old.data_vars:
-                continue
-            # Error bars of a few seeds are rough, and an exact number has none: nothing below 1e-6 is a difference.
-            allowed = bars * np.hypot(new[f"{name}_bar"], old[f"{name}_bar"]) + 1e-6 * (1.0 + abs(old[name]))
-            off = abs(new[name] - old[name]) > allowed
-            if bool(off.any()):
-                worst = (abs(new[name] - old[name]) / allowed).where(off)
-                there = worst.isel(worst.argmax(list(worst.dims))) if worst.ndim else worst
-                where = {str(axis): there[axis].item() for axis in worst.dims if axis in there.coords}
-                found.append(f"{part}: {name} differs at {int(off.sum())} of {off.size} points, most at {where}.")
+        sizes = [int(table["d"]) for table in (new, old) if "d" in table.coords and table["d"].ndim == 0]
+        if len(set(sizes)) > 1:
+            found.append(f"{part}: d is {sizes[0]} here and {sizes[1]} there, so that nothing was compared.")
+        elif 0 in old.sizes.values():
+            found.append(f"{part}: no point is shared, so that nothing was compared.")
+        else:
+            found += [f"{part}: {words}" for words in _apart(new, old, bars)]
     return found
 
 
-def _shared(first: Any, second: Any) -> tuple[Any, Any]:
-    """Both tables at the points that they have in common, up to rounding."""
-    import xarray as xr
+def _apart(new: xr.Dataset, old: xr.Dataset, bars: float) -> Iterator[str]:
+    """Sentences on the observables of two tables of the same points."""
+    for name in sorted(str(variable) for variable in old.data_vars if f"{variable}_bar" in old.data_vars):
+        if name not in new.data_vars:
+            yield f"{name} was not computed again."
+            continue
+        # Error bars of a few seeds are rough, and an exact number has none: nothing below 1e-6 is a difference.
+        allowed = bars * np.hypot(new[f"{name}_bar"], old[f"{name}_bar"]) + 1e-6 * (1.0 + abs(old[name]))
+        away = abs(new[name] - old[name]) / allowed
+        away = away.where(new[name].notnull() == old[name].notnull(), np.inf)  # only one of them failed
+        off = away > 1.0
+        if bool(off.any()):
+            worst = np.unravel_index(int(np.nanargmax(away.values)), away.shape)
+            where = {str(axis): old[axis].values[i].item() for axis, i in zip(away.dims, worst, strict=True)}
+            yield f"{name} differs at {int(off.sum())} of {off.size} points, most at {where}."
 
-    for name in set(first.dims) & set(second.dims):
-        if name in first.coords and first[name].dtype.kind in "fiu":
-            second = second.reindex(
-                {name: first[name]}, method="nearest", tolerance=1e-9 * float(abs(first[name]).max())
-            )
-    first, second = xr.align(first, second, join="inner")
+
+def _shared(first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+    """Both tables at the points that they have in common, up to rounding."""
+    for axis in set(first.dims) & set(second.dims) & set(first.coords) & set(second.coords):
+        here, there = first[axis].values, second[axis].values
+        if here.dtype.kind in "fiu" and there.dtype.kind in "fiu":
+            same = np.isclose(here[:, None], there, rtol=1e-9, atol=1e-12)
+        else:
+            same = here[:, None] == there
+        mine, yours = np.nonzero(same)
+        first = first.isel({axis: mine})
+        second = second.isel({axis: yours}).assign_coords({axis: first[axis].values})
     return first, second

@@ -15,6 +15,7 @@ from presage.model.channels import Channel
 from presage.model.laws import Floats
 
 SMALLEST = 1e-300  # a probability below it counts as this
+CANCELLED = 18.0  # e-folds below its terms, at which a difference of them is the error of their quadrature
 
 
 @final
@@ -70,11 +71,27 @@ def signs_posterior(k_1: Floats, k_2: Floats, r: Floats) -> tuple[Floats, Floats
 
     ``Z = Phi_2(k_1, k_2; r)``, ``d_1 = phi(k_1) Phi((k_2 - r k_1)/sqrt(1 - r^2))/Z``, d_2 alike.
     """
-    Z = np.maximum(normal_pair_cdf(k_1, k_2, r), SMALLEST)
+    Z = normal_pair_cdf(k_1, k_2, r)
+    below = (r * r * (k_1**2 + k_2**2) - 2.0 * r * k_1 * k_2) / (2.0 * (1.0 - r * r))  # log of Phi(k_1) Phi(k_2)/Z
+    lost = (r < 0.0) & (k_1 < 0.0) & (k_2 < 0.0) & (below > CANCELLED)
+    Z = np.maximum(Z, SMALLEST)
     across = np.sqrt(1.0 - r * r)
-    d_1 = np.exp(-0.5 * k_1**2) / sqrt(2.0 * pi) * ndtr((k_2 - r * k_1) / across) / Z
-    d_2 = np.exp(-0.5 * k_2**2) / sqrt(2.0 * pi) * ndtr((k_1 - r * k_2) / across) / Z
-    return Z, np.asarray(d_1), np.asarray(d_2)
+    d_1 = np.asarray(np.exp(-0.5 * k_1**2) / sqrt(2.0 * pi) * ndtr((k_2 - r * k_1) / across) / Z)
+    d_2 = np.asarray(np.exp(-0.5 * k_2**2) / sqrt(2.0 * pi) * ndtr((k_1 - r * k_2) / across) / Z)
+    if lost.any():
+        Z[lost], d_1[lost], d_2[lost] = _improbable(k_1[lost], k_2[lost], r[lost])
+    return Z, d_1, d_2
+
+
+def _improbable(k_1: Floats, k_2: Floats, r: Floats) -> tuple[Floats, Floats, Floats]:
+    """The same far in the corner of two negative means, where Z is the small difference of two large terms.
+
+    There ``log Z`` is that of the density at the corner over its two slopes, to a relative error of a few per cent.
+    """
+    free = 1.0 - r * r
+    slope_1, slope_2 = (r * k_2 - k_1) / free, (r * k_1 - k_2) / free
+    log_Z = -0.5 * (k_1**2 - 2.0 * r * k_1 * k_2 + k_2**2) / free - np.log(2.0 * pi * np.sqrt(free) * slope_1 * slope_2)
+    return np.maximum(np.exp(log_Z), SMALLEST), slope_1, slope_2
 
 
 _ANGLES, _WEIGHTS = np.polynomial.legendre.leggauss(14)

@@ -1,0 +1,105 @@
+"""Bilinear sequence regression: the best of all methods, the nuclear norm, and where each finds the target."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import presage as ps
+from presage.figures import style
+from presage.figures.kept import kept
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from presage.figures.catalogue import Effort, Parts
+
+TITLE = "Bilinear sequence regression and its thresholds"
+SOURCE = "[ETBMZ24]"
+
+RANK, ASPECT, WEIGHT_DECAY, WEAK_DECAY = 0.2, 1.0, 0.1, 0.01
+TARGET = ps.GaussianProduct(RANK, aspect=ASPECT)
+PROBLEM = ps.bilinear_regression(TARGET, alpha=0.4, weight_decay=WEIGHT_DECAY)
+ALPHAS = {"full": np.linspace(0.02, 0.8, 53), "quick": np.linspace(0.02, 0.8, 27)}
+TRAINED = {"full": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7], "quick": [0.2, 0.4, 0.6]}
+D = {"full": 40, "quick": 30}
+SEEDS = {"full": 16, "quick": 6}
+RANKS = np.round(np.linspace(0.02, 1.0, 50), 4)
+ASPECTS = [1.0, 2.0]
+# Name of a threshold, its words, and its number among colours and lines.
+THRESHOLDS = (
+    ("weak_recovery", "weak recovery", 2),
+    ("strong_recovery", "strong recovery", 0),
+    ("minimal_nuclear_norm", "least nuclear norm", 1),
+)
+
+
+def data(effort: Effort) -> Parts:
+    """Errors of clean labels, predicted and trained, and the thresholds of every rank."""
+    name, alpha = "estimation_error", ALPHAS[effort]
+    size: dict[str, Any] = {"d": D[effort], "seeds": SEEDS[effort], "n_test": 100}
+    decays = [WEIGHT_DECAY, WEAK_DECAY]
+    trained = ps.sweep(PROBLEM, ps.simulate, alpha=TRAINED[effort], weight_decay=decays, **size)
+    thresholds = ps.sweep(PROBLEM, ps.thresholds, rank=RANKS, aspect=ASPECTS)
+    return {
+        "bayes": kept(ps.sweep(PROBLEM, ps.bayes_optimal, alpha=alpha), name),
+        "erm": kept(ps.sweep(PROBLEM, ps.solve, alpha=alpha, weight_decay=[0.0, *decays]), name, "rank"),
+        "trained": kept(trained, name, "rank"),
+        "thresholds": kept(thresholds, *(threshold for threshold, _, _ in THRESHOLDS)),
+    }
+
+
+def draw(parts: Parts) -> Figure:
+    """Errors on the left with the thresholds of their rank; thresholds against the rank on the right."""
+    thresholds = parts["thresholds"]
+    with style.style():
+        figure, axes = style.canvas(1, 2, height=3.3)
+        name = "estimation_error"
+        style.line(axes[0], parts["bayes"], "alpha", name, number=0, label="Bayes-optimal")
+        limit = parts["erm"].sel(weight_decay=0.0)
+        style.line(axes[0], limit, "alpha", name, number=1, label=r"nuclear norm, $\lambda\to0^+$")
+        weak = parts["trained"].sel(weight_decay=WEAK_DECAY)
+        style.dots(axes[0], weak, "alpha", name, number=1, label=rf"trained, $\lambda$ = {WEAK_DECAY:g}")
+        label = rf"nuclear norm, $\lambda$ = {WEIGHT_DECAY:g}"
+        style.line(axes[0], parts["erm"].sel(weight_decay=WEIGHT_DECAY), "alpha", name, number=2, label=label)
+        strong = parts["trained"].sel(weight_decay=WEIGHT_DECAY)
+        style.dots(axes[0], strong, "alpha", name, number=2, label=rf"trained, $\lambda$ = {WEIGHT_DECAY:g}")
+        for threshold, words, _ in THRESHOLDS:
+            value = at_rank(parts, threshold)
+            style.threshold(axes[0], value, f"{words}, {value:.3f}", linewidth=0.7)
+        axes[0].set(xlabel=r"$\alpha = n/(dL)$", ylabel=r"$\|S-S_0\|_F^2/(dL)$", xlim=(0.0, 0.8), ylim=(-0.03, 1.25))
+        style.legend_above(axes[0])
+        for aspect, width in zip(ASPECTS, (1.4, 0.7), strict=True):
+            for threshold, words, number in THRESHOLDS:
+                label = words if aspect == ASPECTS[0] else f"aspect {aspect:g}"
+                table = thresholds.sel(aspect=aspect)
+                style.line(axes[1], table, "rank", threshold, number=number, linewidth=width, label=label)
+        axes[1].plot([RANK] * 3, [at_rank(parts, t) for t, _, _ in THRESHOLDS], "o", color=style.BLACK, markersize=3.0)
+        axes[1].set(xlabel="rank of the target, over its shorter side", ylabel=r"threshold in $\alpha$")
+        axes[1].set(xlim=(0.0, 1.0), ylim=(0.0, 1.08))
+        style.legend_above(axes[1])
+        style.print_caveats(figure, parts)
+    return figure
+
+
+def at_rank(parts: Parts, threshold: str) -> float:
+    """A threshold of the problem on the left."""
+    return float(parts["thresholds"][threshold].sel(rank=RANK, aspect=ASPECT, method="nearest"))
+
+
+def caption(parts: Parts) -> str:
+    """What is drawn, at what size, and how it differs from print."""
+    trained = parts["trained"]
+    places = ", ".join(f"{words} {at_rank(parts, threshold):.4f}" for threshold, words, _ in THRESHOLDS)
+    return (
+        "Bilinear sequence regression, a matrix S = U V/sqrt(r) learned from Tr(S'X), without noise. Left: "
+        f"estimation error |S - S_0|^2/(d L) against alpha = n/(d L) for a square target of rank {RANK:g}: "
+        f"Bayes-optimal, of the least nuclear norm (lambda -> 0+), and at weight decay {WEIGHT_DECAY:g}. Lines: "
+        f"theory. Dots: {int(trained.seeds)} data sets of d = L = {int(trained.d)}, by proximal gradient descent on "
+        f"S at lambda = {WEIGHT_DECAY:g} and {WEAK_DECAY:g} (the latter beside the limit, which training does not "
+        "reach); bars are two standard errors, and small matrices are off the limit by a part of order 1/d. "
+        f"Dashed: {places}. Right: the same thresholds for every rank, thick for square matrices, thin for aspect "
+        f"{ASPECTS[1]:g}; weak recovery is the leading order in a small rank, and at larger ones learning begins "
+        "gradually. The thresholds are those of the paper; rank, sizes and weight decays are ours."
+    )

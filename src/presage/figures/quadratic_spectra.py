@@ -1,0 +1,158 @@
+"""Eigenvalues that a quadratic network learns, from few samples to many."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import presage as ps
+from presage.figures import style
+from presage.figures.kept import kept
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from presage.figures.catalogue import Effort, Parts
+
+TITLE = "Quadratic network: learned spectra across sample sizes"
+SOURCE = "[ETZK25] and the talk on it"
+
+KAPPA_0, NOISE, WEIGHT_DECAY, KAPPA = 0.2, 0.5, 0.02, 1.0
+PROBLEM = ps.quadratic_network(
+    ps.MarchenkoPastur(KAPPA_0), alpha=0.5, weight_decay=WEIGHT_DECAY, noise=NOISE, kappa=KAPPA
+)
+ALPHAS = {"full": [0.1, 0.28, 0.5, 1.0, 2.0, 5.0], "quick": [0.1, 0.28, 0.5, 1.0, 2.0, 5.0]}
+D = {"full": 100, "quick": 50}
+SEEDS = {"full": 16, "quick": 3}
+TRAINER = ps.AMP()
+POINTS = 400  # of a predicted density
+BINS = np.linspace(0.0, 5.5, 45)
+ZERO = 1e-6  # eigenvalues below it are zero, up to how far training went
+ZEROS: tuple[tuple[dict[str, Any], str], ...] = (
+    ({"color": style.BLUE, "marker": "|", "markersize": 7.0, "markeredgewidth": 2.0, "linestyle": "none"}, "zeros"),
+    ({"color": style.BLACK, "marker": "o", "markersize": 3.0, "linestyle": "none"}, "zeros, trained"),
+    ({"color": style.ORANGE, "marker": "D", "markersize": 3.5, "linestyle": "none"}, "zeros, target"),
+)
+
+
+def predicted(problem: ps.Problem) -> dict[str, Any]:
+    """The learned spectrum: its density above zero, the rank, and the bulks from left to right."""
+    solution = ps.solve(problem)
+    x = np.linspace(0.0, 1.02 * solution.bulks[-1].right, POINTS)[1:]
+    bulks = np.array(solution.bulks)
+    return {
+        "x": x,
+        "density": solution.spectrum.density(x),
+        "rank": solution.rank,
+        "rank_bar": solution.error_bars["rank"],
+        "left": bulks[:, 0],
+        "right": bulks[:, 1],
+        "mass": bulks[:, 2],
+    }
+
+
+def of_target(problem: ps.Problem) -> dict[str, Any]:
+    """The target's spectrum in the same terms."""
+    law = problem.target
+    x = np.linspace(0.0, law.support[-1, 1], POINTS)[1:]
+    return {"x": x, "density": law.density(x), "rank": law.nonzero}
+
+
+def data(effort: Effort) -> Parts:
+    """Predicted laws, and the eigenvalues of trained networks."""
+    trained = ps.sweep(
+        PROBLEM, ps.simulate, alpha=ALPHAS[effort], d=D[effort], seeds=SEEDS[effort], trainer=TRAINER, n_test=1000
+    )
+    theory = ps.sweep(PROBLEM, predicted, alpha=ALPHAS[effort])
+    return {
+        "theory": kept(theory, "x", "density", "rank", "left", "right", "mass"),
+        "trained": kept(trained, "rank", "eigenvalues"),
+        "target": kept(ps.sweep(PROBLEM, of_target, noise=[NOISE]), "x", "density", "rank"),
+    }
+
+
+def draw(parts: Parts) -> Figure:
+    """A panel a sample size: densities on the left scale, the part of the eigenvalues that is zero on the right one."""
+    theory, trained, target = parts["theory"], parts["trained"], parts["target"].isel(noise=0)
+    with style.style():
+        figure, axes = style.canvas(2, 3, height=4.3, sharex=True)
+        for axis, alpha in zip(np.ravel(axes), theory.alpha.values, strict=True):
+            law, networks = theory.sel(alpha=alpha), trained.sel(alpha=alpha)
+            _density(axis, law, networks, target)
+            scale = axis.twinx()
+            _zeros(scale, law, networks, target)
+            if axis in axes[:, -1]:
+                scale.set_ylabel("part that is zero")
+            else:
+                scale.set_yticklabels([])
+            top = 1.35 * float(law["density"].max())
+            axis.set(xlim=(-0.35, BINS[-1]), ylim=(0.0, min(top, 0.75)), title=rf"$\alpha$ = {alpha:g}")
+        for axis in axes[:, 0]:
+            axis.set_ylabel("density of non-zero ones")
+        for axis in axes[-1]:
+            axis.set_xlabel(r"eigenvalue of $S$")
+        handles, labels = axes[0, 0].get_legend_handles_labels()
+        for look, label in ZEROS:
+            handles.append(axes[0, 0].plot([], [], **look)[0])
+            labels.append(label)
+        figure.legend(handles, labels, loc="outside upper center", ncols=6)
+        style.print_caveats(figure, parts)
+    return figure
+
+
+def _density(axis: Any, law: Any, networks: Any, target: Any) -> None:
+    values = networks["eigenvalues"].values
+    values = values[np.isfinite(values)]
+    weights = np.full(values.size, 1.0 / (values.size * (BINS[1] - BINS[0])))
+    seen = values > ZERO
+    axis.hist(values[seen], BINS, weights=weights[seen], color="0.8", edgecolor="0.65", linewidth=0.3, label="trained")
+    axis.plot(law["x"], law["density"], color=style.BLUE, label="theory")
+    axis.plot(target["x"], target["density"], color=style.ORANGE, linestyle="--", linewidth=1.0, label="target")
+
+
+def _zeros(axis: Any, law: Any, networks: Any, target: Any) -> None:
+    """Masses at zero, a little to the left of it so that the densities can be seen."""
+    zeros = 1.0 - float(law["rank"])
+    axis.plot([-0.1, -0.1], [0.0, zeros], color=style.BLUE, linewidth=2.0, solid_capstyle="butt")
+    axis.errorbar(
+        -0.1,
+        1.0 - float(networks["rank"]),
+        2.0 * float(networks["rank_bar"]),
+        color=style.BLACK,
+        marker="o",
+        markersize=3.0,
+        capsize=1.5,
+        linestyle="none",
+    )
+    axis.plot([-0.25], [1.0 - float(target["rank"])], color=style.ORANGE, marker="D", markersize=3.5, linestyle="none")
+    axis.set_ylim(0.0, 1.0)
+    axis.spines["right"].set_visible(True)
+    axis.grid(visible=False)
+    axis.text(
+        0.97,
+        0.95,
+        f"zeros: theory {zeros:.3f}\ntrained {1.0 - float(networks['rank']):.3f}",
+        transform=axis.transAxes,
+        ha="right",
+        va="top",
+        fontsize=6.5,
+    )
+
+
+def caption(parts: Parts) -> str:
+    """What is drawn, at what size, and how it differs from print."""
+    trained, theory = parts["trained"], parts["theory"]
+    split = [f"{alpha:g}" for alpha in theory.alpha.values if int(theory["mass"].sel(alpha=alpha).notnull().sum()) == 2]
+    return (
+        "Eigenvalues of the matrix S that a quadratic network learns (Marchenko-Pastur target of rank kappa_0 = "
+        f"{KAPPA_0:g}, noise {NOISE:g}, lambda = {WEIGHT_DECAY:g}, width p = d). Blue: predicted density, a noisy "
+        "copy of the target's, shifted and cut at zero; grey: histogram of networks trained on "
+        f"{int(trained.seeds)} data sets of d = {int(trained.d)} ({str(trained.trainer.item()).split('(')[0]}; the "
+        "loss is convex in S, so that every trainer ends here); orange: the target. On the scale to the right, at "
+        "zero: the part of the eigenvalues that is exactly zero, predicted (bar), trained (dot, two standard "
+        "errors) and of the target (diamond). The spectrum is one bulk for few samples and splits in two (here at "
+        f"alpha = {', '.join(split)}), the right one with the mass kappa_0 of the target. Where the density at zero "
+        "is higher than the scale shows, it is cut off. The talk shows other sample sizes and names neither d nor "
+        "the number of seeds."
+    )

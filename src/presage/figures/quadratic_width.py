@@ -1,0 +1,130 @@
+"""One minimum for every width that is enough: quadratic networks from narrow to wide."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import presage as ps
+from presage.figures import style
+from presage.figures.kept import kept
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from presage.figures.catalogue import Effort, Parts
+
+TITLE = "Quadratic network: the same minimum for every width p >= d"
+SOURCE = "[ETZK25] and the talk on it; narrow students as in [GTXEKZ26]"
+
+KAPPA_0, NOISE, LAMBDA_TILDE = 0.2, 0.5, 0.02
+PROBLEM = ps.quadratic_network(ps.MarchenkoPastur(KAPPA_0), alpha=0.5, weight_decay=LAMBDA_TILDE, noise=NOISE)
+ALPHAS = [0.2, 0.5]
+WIDTHS = {
+    "full": np.unique(np.round(np.concatenate([np.linspace(0.06, 0.66, 41), np.linspace(0.7, 2.0, 14)]), 4)),
+    "quick": np.unique(np.round(np.concatenate([np.linspace(0.06, 0.66, 16), [0.8, 1.0, 1.5, 2.0]]), 4)),
+}
+TRAINED = {"full": [0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.5, 2.0], "quick": [0.2, 0.4, 0.6, 1.0, 2.0]}
+D = {"full": 60, "quick": 40}
+SEEDS = {"full": 8, "quick": 4}
+TRAINER = ps.LBFGS(tol=1e-4)
+NARROW = (
+    "kappa below the learned rank is outside the claim: the prediction keeps the largest eigenvalues, a heuristic "
+    "[GTXEKZ26], and its replicon is infinite."
+)
+
+
+def as_penalised(problem: ps.Problem) -> ps.Problem:
+    """The problem with the weight decay that puts the same price on S at every width: lambda~ = sqrt(kappa) lambda."""
+    return problem.replace(weight_decay=LAMBDA_TILDE / sqrt(problem.kappa))
+
+
+def predicted(problem: ps.Problem) -> ps.Solution:
+    """Prediction at that price."""
+    return ps.solve(as_penalised(problem))
+
+
+def trained(
+    problem: ps.Problem, *, d: int, seeds: int, trainer: ps.Trainer, processes: int | None = None
+) -> ps.Ensemble:
+    """Networks trained at that price."""
+    return ps.simulate(
+        as_penalised(problem), d=d, seeds=seeds, trainer=trainer, processes=processes, n_test=1000, progress=False
+    )
+
+
+def data(effort: Effort) -> Parts:
+    """Predictions and trained networks at every width."""
+    networks = ps.sweep(
+        PROBLEM, trained, alpha=ALPHAS, kappa=TRAINED[effort], d=D[effort], seeds=SEEDS[effort], trainer=TRAINER
+    )
+    names = ("estimation_error", "train_loss", "rank")
+    return {
+        "theory": kept(ps.sweep(PROBLEM, predicted, alpha=ALPHAS, kappa=WIDTHS[effort]), *names),
+        "trained": kept(networks, *names),
+    }
+
+
+def draw(parts: Parts) -> Figure:
+    """Loss and error against the width, for two sample sizes; dashed where the prediction is a heuristic."""
+    theory, networks = parts["theory"], parts["trained"]
+    with style.style():
+        figure, axes = style.canvas(1, 2, height=3.3)
+        for axis, name in zip(axes, ("train_loss", "estimation_error"), strict=True):
+            for number, alpha in enumerate(theory.alpha.values):
+                law = theory.sel(alpha=alpha)
+                rank = enough(parts, float(alpha))
+                wide, narrow = law.where(law.kappa >= rank), law.where(law.kappa < rank)
+                colour = style.COLOURS[number]
+                style.line(axis, wide, "kappa", name, number=number, label=rf"theory, $\alpha$ = {alpha:g}")
+                style.line(axis, narrow, "kappa", name, color=colour, linestyle=":", label="narrow: heuristic")
+                style.dots(
+                    axis,
+                    networks.sel(alpha=alpha),
+                    "kappa",
+                    name,
+                    number=number,
+                    label=rf"L-BFGS, $\alpha$ = {alpha:g}",
+                )
+                style.threshold(axis, rank, f"rank {rank:.3f}", color=colour, linewidth=0.7)
+            style.threshold(axis, 1.0, r"$p = d$", linewidth=0.7)
+            axis.set(xlabel=r"$\kappa = p/d$", xlim=(0.0, 2.05))
+        axes[0].set(ylabel=r"minimum of the loss $/d^2$", yscale="log")
+        axes[1].set(ylabel=r"test error $\|S-S_0\|_F^2/d$")
+        handles, labels = axes[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper center", ncols=3)
+        style.print_caveats(figure, _shortened(parts))
+    return figure
+
+
+def enough(parts: Parts, alpha: float) -> float:
+    """The rank that wide students learn, over d: the least width at which the minimum is theirs."""
+    return float(parts["theory"]["rank"].sel(alpha=alpha).isel(kappa=-1))
+
+
+def _shortened(parts: Parts) -> Parts:
+    """The caveat of every narrow student, which names its width, in the same words for all."""
+    table = parts["theory"]
+    narrow = table["caveats"].astype(str).str.startswith("kappa = ")
+    return {**parts, "theory": table.assign(caveats=table["caveats"].where(~narrow, NARROW))}
+
+
+def caption(parts: Parts) -> str:
+    """What is drawn, at what size, and how it differs from print."""
+    networks = parts["trained"]
+    ranks = ", ".join(
+        f"{enough(parts, float(alpha)):.3f} (alpha = {alpha:g})" for alpha in parts["theory"].alpha.values
+    )
+    return (
+        "Minimum of the loss over d^2 (left) and test error |S - S_0|^2/d (right) of quadratic networks against "
+        f"their width kappa = p/d (Marchenko-Pastur target of rank kappa_0 = {KAPPA_0:g}, noise {NOISE:g}). The "
+        f"weight decay is lambda = lambda~/sqrt(kappa), lambda~ = {LAMBDA_TILDE:g}, so that S has the same price at "
+        f"every width. Solid lines: theory; dots: L-BFGS on W, {int(networks.seeds)} data sets of d = "
+        f"{int(networks.d)}, the same ones at every width, with two standard errors. The minimum is the same for "
+        f"every width p >= d, as the talk says, and already from the rank on that wide networks learn: {ranks} of "
+        "d. Narrower students (dotted) keep the largest eigenvalues only; that is a heuristic outside the claim, "
+        "and their loss has other minima, in which L-BFGS may end. With noise a narrow student can have the "
+        "smaller test error. The talk states this without a picture: the figure is ours."
+    )

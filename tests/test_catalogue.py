@@ -1,0 +1,133 @@
+"""The list of figures: every name has its module and its data, and two computations of a figure can be compared."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import presage as ps
+from presage import cite
+from presage.figures import catalogue
+
+PROBLEM = ps.quadratic_network(ps.MarchenkoPastur(0.2), alpha=0.5, weight_decay=0.02, noise=0.5)
+
+
+def table(alpha: list[float], **changes: float) -> xr.Dataset:
+    """A sweep as `solve` would give it, with a value of alpha^2 and a bar of 0.01, changed at some points."""
+    at = np.array(alpha)
+    value = at**2
+    for name, change in changes.items():
+        value[int(name.removeprefix("point"))] += change
+    data = {"error": ("alpha", value), "error_bar": ("alpha", np.full(at.shape, 0.01)), "note": ("alpha", at)}
+    return xr.Dataset(data, coords={"alpha": at, "d": 80}, attrs={"version": "1", "seeds": "2"})
+
+
+@pytest.mark.parametrize("name", catalogue.names())
+def test_every_name_has_a_module(name):
+    figure = catalogue.figure(name)
+    assert figure.__doc__
+    assert "\n" not in figure.TITLE
+    assert len(figure.TITLE) <= 100
+    for method in ("data", "draw", "caption"):
+        assert callable(getattr(figure, method))
+    keys = re.findall(r"\[(\w+)\]", figure.SOURCE)
+    assert keys
+    assert set(keys) <= set(cite.references())
+
+
+@pytest.mark.parametrize("name", catalogue.names())
+def test_every_name_has_data_that_says_what_made_it(name):
+    assert catalogue.shipped(name).stat().st_size <= 300_000
+    parts = catalogue.load(name)
+    assert parts
+    for part, shipped in parts.items():
+        assert re.fullmatch(r"\d+\.\d+.*", str(shipped.attrs["version"])), part
+        assert str(shipped.attrs["seeds"]), part
+        assert "problem" in shipped.attrs, part
+
+
+def test_an_unknown_name_is_refused_in_words():
+    for call in (catalogue.figure, catalogue.load):
+        with pytest.raises(ValueError, match=r"`name` must be the name of a figure.*no-such.*bilinear"):
+            call("no-such")
+
+
+def test_what_is_saved_is_read_again(tmp_path: Path):
+    parts = {
+        "theory": ps.sweep(PROBLEM, ps.solve, alpha=[0.3, 0.5], weight_decay=0.05),
+        "trained": ps.sweep(PROBLEM, ps.simulate, d=[10, 12], seeds=2, trainer=ps.LBFGS(), n_test=10, processes=1),
+    }
+    catalogue.save(parts, tmp_path / "figure.nc")
+    again = catalogue.read(tmp_path / "figure.nc")
+    assert list(again) == list(parts)
+    for name, part in parts.items():
+        assert again[name].attrs == part.attrs
+        assert set(again[name].variables) == set(part.variables)
+        for variable in part.variables:
+            np.testing.assert_array_equal(again[name][variable].values, part[variable].values)
+    assert catalogue.differences(again, parts) == []
+    assert list(tmp_path.iterdir()) == [tmp_path / "figure.nc"]
+
+
+def test_a_copy_does_not_differ():
+    known = {"theory": table([0.1, 0.2, 0.3])}
+    assert catalogue.differences({"theory": known["theory"].copy(deep=True)}, known) == []
+
+
+def test_a_planted_difference_is_found():
+    """Beyond four bars of both, where it is largest; below that it is chance."""
+    known = {"theory": table([0.1, 0.2, 0.3, 0.4])}
+    assert catalogue.differences({"theory": table([0.1, 0.2, 0.3, 0.4], point1=0.05)}, known) == []
+    (found,) = catalogue.differences({"theory": table([0.1, 0.2, 0.3, 0.4], point1=0.06, point2=-0.07)}, known)
+    assert found == "theory: error differs at 2 of 4 points, most at {'alpha': 0.3}."
+    assert catalogue.differences({"theory": table([0.1, 0.2, 0.3, 0.4], point1=0.06)}, known, bars=6.0) == []
+
+
+def test_only_shared_points_are_compared():
+    """A coarser grid has points of its own; rounding does not make a point another one."""
+    known = {"theory": table([0.1, 0.2, 0.3, 0.4], point3=5.0)}
+    coarse = {"theory": table([0.1 + 1e-12, 0.25, 0.3])}
+    assert catalogue.differences(coarse, known) == []
+    coarse = {"theory": table([0.1 + 1e-12, 0.25, 0.3], point0=1.0, point1=1.0)}
+    (found,) = catalogue.differences(coarse, known)
+    assert "differs at 1 of 2 points" in found
+    (found,) = catalogue.differences({"theory": table([0.15, 0.25])}, known)
+    assert found == "theory: no point is shared, so that nothing was compared."
+
+
+def test_a_cell_that_failed_on_one_side_is_a_difference():
+    failed = table([0.1, 0.2, 0.3])
+    failed["error"][1] = failed["error_bar"][1] = np.nan
+    known = {"theory": table([0.1, 0.2, 0.3])}
+    for new, old in (({"theory": failed}, known), (known, {"theory": failed})):
+        (found,) = catalogue.differences(new, old)
+        assert found == "theory: error differs at 1 of 3 points, most at {'alpha': 0.2}."
+    assert catalogue.differences({"theory": failed}, {"theory": failed.copy()}) == []
+
+
+def test_what_is_missing_is_a_difference():
+    known = {"theory": table([0.1]), "trained": table([0.1])}
+    assert catalogue.differences({"theory": table([0.1])}, known) == ["trained: was not computed again."]
+    bare = {**known, "theory": known["theory"].drop_vars(["error", "error_bar"])}
+    assert catalogue.differences(bare, known) == ["theory: error was not computed again."]
+
+
+def test_networks_of_another_size_are_not_compared():
+    """Their distance from the limit is another one, by a part of order 1/d."""
+    known = {"trained": table([0.1, 0.2])}
+    smaller = {"trained": table([0.1, 0.2], point0=3.0).assign_coords(d=40)}
+    assert catalogue.differences(smaller, known) == [
+        "trained: d is 40 here and 80 there, so that nothing was compared."
+    ]
+
+
+def test_points_are_matched_by_words_too():
+    both = xr.concat([table([0.1]), table([0.1], point0=1.0)], "trainer").assign_coords(trainer=["LBFGS()", "AMP()"])
+    assert catalogue.differences({"trained": both.isel(trainer=[1, 0])}, {"trained": both}) == []
+    swapped = both.assign_coords(trainer=["AMP()", "LBFGS()"])
+    (found,) = catalogue.differences({"trained": swapped}, {"trained": both})
+    assert "differs at 2 of 2 points" in found
