@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +22,8 @@ LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 MARKERS = ("o", "s", "^", "D", "v", "P")
 COLUMN, PAGE = 3.4, 7.0  # inches: one column of a journal, and both
 GREY = "0.45"
+NUMBER = re.compile(r"\d[\d.]*(e[+-]?\d+)?")
+OPEN: dict[str, Any] = {"markersize": 6.5, "markerfacecolor": "none", "markeredgewidth": 0.9}  # around filled dots
 
 
 @contextmanager
@@ -54,12 +57,25 @@ def canvas(
     rows: int = 1, columns: int = 1, *, width: float = PAGE, height: float = 2.6, **options: Any
 ) -> tuple[Figure, Any]:
     """An empty figure and its axes. No window system is involved."""
+    figure = _empty(width, height)
+    return figure, figure.subplots(rows, columns, **options)
+
+
+def mosaic(
+    layout: list[str], *, width: float = PAGE, height: float = 2.6, **options: Any
+) -> tuple[Figure, dict[str, Any]]:
+    """An empty figure whose rows have different panels, such as ``["0123", "eerr"]``, and its axes by letter."""
+    figure = _empty(width, height)
+    return figure, figure.subplot_mosaic("\n".join(layout), **options)
+
+
+def _empty(width: float, height: float) -> Figure:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
-    return figure, figure.subplots(rows, columns, **options)
+    return figure
 
 
 def line(axis: Any, table: Any, x: str, name: str, *, number: int = 0, **options: Any) -> None:
@@ -74,7 +90,7 @@ def line(axis: Any, table: Any, x: str, name: str, *, number: int = 0, **options
 
 def dots(axis: Any, table: Any, x: str, name: str, *, number: int = 0, **options: Any) -> None:
     """Trained networks against `x`: means with two standard errors."""
-    settings = {"color": COLOURS[number % len(COLOURS)], "marker": MARKERS[number % len(MARKERS)], **options}
+    settings = {**_mark(number), **options}
     bar = 2.0 * table[f"{name}_bar"].values
     axis.errorbar(
         table[x].values,
@@ -83,11 +99,26 @@ def dots(axis: Any, table: Any, x: str, name: str, *, number: int = 0, **options
         linestyle="none",
         capsize=1.5,
         elinewidth=0.8,
-        markeredgecolor=BLACK,
-        markeredgewidth=0.4,
         zorder=3,
         **settings,
     )
+
+
+def _mark(number: int) -> dict[str, Any]:
+    return {
+        "color": COLOURS[number % len(COLOURS)],
+        "marker": MARKERS[number % len(MARKERS)],
+        "markeredgecolor": BLACK,
+        "markeredgewidth": 0.4,
+    }
+
+
+def key(number: int, label: str, **options: Any) -> Any:
+    """An entry of a legend for a line and the dots upon it: pass a list of them as its handles."""
+    from matplotlib.lines import Line2D
+
+    settings = {**_mark(number), "linestyle": LINES[number % len(LINES)], **options}
+    return Line2D([], [], label=label, **settings)
 
 
 def threshold(axis: Any, x: float, label: str, *, height: float = 0.97, **options: Any) -> None:
@@ -109,16 +140,25 @@ def threshold(axis: Any, x: float, label: str, *, height: float = 0.97, **option
 
 
 def caveats(parts: Parts) -> list[str]:
-    """What the numbers say against themselves: each caveat and each failed cell once, with how often it occurs."""
-    said: dict[str, int] = {}
+    """What the numbers say against themselves: each caveat and each failed cell once, with how often it occurs.
+
+    Sentences that differ only in their numbers are one, and its first wording stands for all.
+    """
+    said: dict[str, list[str]] = {}
     for name, table in parts.items():
         for variable in ("caveats", "outcome"):
             if variable not in table:
                 continue
             for words in np.ravel(table[variable].values):
                 if words and (variable == "caveats" or str(words).startswith("failed")):
-                    said[f"{name}: {words}"] = said.get(f"{name}: {words}", 0) + 1
-    return [f"{words} ({count} cells)" if count > 1 else words for words, count in said.items()]
+                    said.setdefault(NUMBER.sub("#", f"{name}: {words}"), []).append(f"{name}: {words}")
+    return [_counted(alike) for alike in said.values()]
+
+
+def _counted(alike: list[str]) -> str:
+    if len(alike) == 1:
+        return alike[0]
+    return f"{alike[0]} ({len(alike)} cells{', with other numbers' if len(set(alike)) > 1 else ''})"
 
 
 def print_caveats(figure: Figure, parts: Parts, *, most: int = 3) -> None:
