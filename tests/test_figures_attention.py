@@ -76,11 +76,23 @@ def test_it_draws_and_its_caption_says_how_it_was_made(shipped, name):
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_quick_and_full_data_have_the_same_curves(name):
-    """A quick figure is compared with the shipped one, so its dots must be of the same kind."""
-    module = FIGURES[name]
-    assert set(module.TRAINED) == {"quick", "full"}
-    assert set(module.POINTS) == {"quick", "full"}
+def test_a_quick_figure_has_points_of_the_full_one(shipped, name):
+    """Only at common points can a recomputed figure be compared with the shipped one."""
+    module, parts = FIGURES[name], shipped(name)
+    tokens = [(T,) for T in (2, 3)] if name == "attention-6" else [()]
+    for more in tokens:
+        quick, full = (module.alphas(effort, *more) for effort in ("quick", "full"))
+        assert set(quick) < set(full)
+        assert len(quick) >= len(full) // 2
+        theory = parts["factorised" if name == "attention-3" else "theory" if not more else f"theory_{more[0]}"]
+        assert np.array_equal(theory["alpha"].values, full)  # the shipped data is of the settings in the module
+    grids = [module.TRAINED[effort] for effort in ("quick", "full")]
+    if name in ("attention-1", "attention-2"):
+        for part, setting in grids[0].items():
+            assert set(setting["alpha"]) <= {a for p, s in grids[1].items() if p.startswith(part) for a in s["alpha"]}
+    if name in ("attention-4", "attention-5", "attention-6"):
+        axis = "axis" if name == "attention-6" else "alpha"
+        assert set(grids[0][axis]) <= set(grids[1][axis])
 
 
 # Figure 1
@@ -196,7 +208,7 @@ def test_3_networks_are_as_predicted(shipped, name):
 
 
 def test_3_thresholds_in_the_units_of_the_axis(shipped):
-    table = shipped("attention-3")["thresholds"] * attention_3.UNITS
+    table = shipped("attention-3")["thresholds"].drop_vars(["outcome", "caveats"]) * attention_3.UNITS
     kappa_0 = table["kappa_0"].values
     assert np.allclose(table["unfactorized_recovery"], 0.5)
     assert np.allclose(table["bayes_recovery"], kappa_0 - kappa_0**2 / 2)
@@ -233,7 +245,10 @@ def test_5_a_smoother_softmax_has_less_error(shipped, noise):
     parts = shipped("attention-5")
     for part in ("theory", "trained"):
         errors = parts[part]["test_error"].sel(noise=noise).transpose("beta", "alpha").values
-        assert (np.diff(errors, axis=0) > 0).all(), part
+        ordered = (np.diff(errors, axis=0) > 0).all(axis=0)
+        # With clean labels and many samples the curves of the two smoothest cross, at errors of 1e-3 and less.
+        assert ordered[errors[0] > 1.2e-3].all(), part
+        assert ordered.all() == (noise > 0.0), part
     for beta in attention_5.BETAS:
         trained, theory = (parts[part].sel(noise=noise, beta=beta) for part in ("trained", "theory"))
         assert_trained_as_predicted(trained, theory, finite_size=8.0)
@@ -344,6 +359,17 @@ def test_trained_networks_can_be_made_again(shipped, figure, part):
     # Other machines round otherwise, and trainers stop within their tolerance; another seed differs by percents.
     assert float(new["test_error"]) == pytest.approx(float(cell["test_error"]), rel=1e-4)
     assert float(new["test_error_bar"]) == pytest.approx(float(cell["test_error_bar"]), rel=1e-2)
+
+
+def test_a_different_number_is_found_and_a_coarser_figure_is_none(shipped):
+    parts = shipped("attention-1")
+    coarser = {name: table.isel(alpha=slice(None, None, 3)) for name, table in parts.items()}
+    assert catalogue.differences(coarser, parts) == []
+    wrong = {**parts, "theory": parts["theory"].copy(deep=True)}
+    wrong["theory"]["test_error"][1, 4] *= 1.01
+    (found,) = catalogue.differences(wrong, parts)
+    assert found.startswith("theory: test_error differs at 1 of ")
+    assert f"'kappa': 1.0, 'alpha': {parts['theory']['alpha'][4].item()}" in found
 
 
 def figure_number(name: str) -> int:

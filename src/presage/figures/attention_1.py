@@ -38,7 +38,8 @@ LEAST, MOST = 0.05, 40.0  # alpha
 MOST_RANK = 1000.0  # alpha of the right panel: the bulks of kappa_0 = 0.8 part at about 300
 PUBLISHED = "Adam, d = 100 with 64 seeds (spectra: d = 200)"
 
-POINTS = {"quick": 30, "full": 48}  # of a predicted curve
+POINTS = 48  # of a predicted curve
+EVERY = {"quick": 2, "full": 1}  # which of them
 MANY = 4.0  # from more samples than that on, smaller networks are trained: fluctuations are small there
 TRAINED: dict[str, dict[str, Any]] = {
     "quick": {
@@ -66,12 +67,12 @@ PROBLEM = ps.attention(
 
 def data(effort: Effort) -> Parts:
     """Predicted curves, spectra and ranks, and networks trained beside them."""
-    alphas = np.geomspace(LEAST, MOST, POINTS[effort])
-    many = np.geomspace(LEAST, MOST_RANK, POINTS[effort])
     parts = {
-        "theory": kept(ps.sweep(PROBLEM, ps.solve, kappa=KAPPAS, alpha=alphas), "test_error", "rank"),
+        "theory": kept(ps.sweep(PROBLEM, ps.solve, kappa=KAPPAS, alpha=alphas(effort)), "test_error", "rank"),
         "spectra": kept(ps.sweep(PROBLEM, spectra, alpha=SHOWN), "x", "density", "target_x", "target_density", "zeros"),
-        "rank": kept(ps.sweep(PROBLEM, bulks, kappa_0=RANKS, alpha=many), "rank", "rightmost", "bulks"),
+        "rank": kept(
+            ps.sweep(PROBLEM, bulks, kappa_0=RANKS, alpha=alphas(effort, MOST_RANK)), "rank", "rightmost", "bulks"
+        ),
     }
     for name, setting in TRAINED[effort].items():
         shown = "spectra" in name
@@ -79,6 +80,11 @@ def data(effort: Effort) -> Parts:
         observables = ("rank", "eigenvalues") if shown else ("test_error", "rank")
         parts[name] = kept(ps.sweep(PROBLEM, ps.simulate, **grid), *observables)
     return parts
+
+
+def alphas(effort: Effort, most: float = MOST) -> Any:
+    """Where curves are computed: a quick figure has every second point of the full one."""
+    return np.geomspace(LEAST, most, POINTS)[:: EVERY[effort]]
 
 
 def spectra(problem: Any) -> dict[str, Any]:

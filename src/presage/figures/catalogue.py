@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 Effort = Literal["quick", "full"]
 Parts = dict[str, "xr.Dataset"]
 
+FINITE_SIZE = 4.0  # networks of two dimensions differ by less than this times 1/d, relative
 DATA = Path(__file__).with_name("data")
 NAMES = (
     *(f"attention-{number}" for number in range(1, 7)),
@@ -95,28 +96,41 @@ def save(parts: Parts, path: Path) -> None:
 
 
 def differences(recomputed: Parts, known: Parts, *, bars: float = 4.0) -> list[str]:
-    """Where two computations of a figure differ by more than `bars` of their error bars, at the points they share."""
+    """Where two computations of a figure differ by more than `bars` of their error bars, at the points they share.
+
+    Networks of different dimensions may differ by a few times 1/d besides.
+    """
     found: list[str] = []
     for part in sorted(recomputed.keys() & known.keys()):
         new, old = _shared(recomputed[part], known[part])
+        finite_size = _finite_size(new, old)
         for name in sorted(str(variable) for variable in new.data_vars if f"{variable}_bar" in new.data_vars):
-            if name not in old.data_vars:
-                continue
             # Error bars of a few seeds are rough, and an exact number has none: nothing below 1e-6 is a difference.
-            allowed = bars * np.hypot(new[f"{name}_bar"], old[f"{name}_bar"]) + 1e-6 * (1.0 + abs(old[name]))
-            off = abs(new[name] - old[name]) > allowed
-            if bool(off.any()):
-                worst = (abs(new[name] - old[name]) / allowed).where(off)
-                there = worst.isel(worst.argmax(list(worst.dims))) if worst.ndim else worst
-                where = {str(axis): there[axis].item() for axis in worst.dims if axis in there.coords}
-                found.append(f"{part}: {name} differs at {int(off.sum())} of {off.size} points, most at {where}.")
+            allowed = (
+                bars * np.hypot(new[f"{name}_bar"], old[f"{name}_bar"]) + 1e-6 + (1e-6 + finite_size) * abs(old[name])
+            )
+            excess = abs(new[name] - old[name]) / allowed
+            count = int((excess > 1.0).sum())
+            if count:
+                place = excess.argmax(...) if excess.ndim else {}
+                where = {str(axis): excess[axis][index].item() for axis, index in place.items()}
+                found.append(f"{part}: {name} differs at {count} of {excess.size} points, most at {where}.")
     return found
 
 
+def _finite_size(first: Any, second: Any) -> float:
+    """What networks of two sizes may differ by, relative; 0 for equal sizes, and where nothing was trained."""
+    sizes = {float(d) for table in (first, second) if "d" in table for d in np.ravel(table["d"].values)}
+    return FINITE_SIZE / min(sizes) if len(sizes) > 1 else 0.0
+
+
 def _shared(first: Any, second: Any) -> tuple[Any, Any]:
-    """Both tables at the points that they have in common, up to rounding."""
+    """What both tables have with error bars, at the points that they have in common, up to rounding."""
     import xarray as xr
 
+    names = [str(name) for name in first.data_vars if f"{name}_bar" in first and f"{name}_bar" in second]
+    pairs = [*names, *(f"{name}_bar" for name in names)]
+    first, second = first[pairs], second[pairs]
     for name in set(first.dims) & set(second.dims):
         if name in first.coords and first[name].dtype.kind in "fiu":
             second = second.reindex(
