@@ -59,7 +59,7 @@ class LearnedSingularValues:
 
     def cdf(self, s: float) -> float:
         """Fraction of singular values at or below ``s >= 0``, zeros included."""
-        return self._noisy.cdf(s + self.cutoff) if s >= 0 else 0.0
+        return self._noisy.cdf(s + self.cutoff) if _check.places(s) >= 0 else 0.0
 
     @property
     def support(self) -> Floats:
