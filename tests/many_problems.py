@@ -110,7 +110,7 @@ def answer(index: int, question: Question) -> dict[str, Any]:
         return {"outcome": "violation", "broken": ["it was solved, and should have been refused"]}
     found = broken(solution)
     dear = problem.__class__ is ps.Problem and not isinstance(problem.channel, ps.Linear)
-    if index % (EVERY_DEAR if dear else EVERY) == 0:
+    if index % (EVERY_DEAR if dear else EVERY) == 0 and settled(solution):
         for name, neighbour in neighbours(problem).items():
             try:
                 other = ps.solve(neighbour, **options)

@@ -122,7 +122,7 @@ def test_wrong_overlaps_are_found(problem: ps.Problem) -> None:
     m, q, Sigma = solution.overlaps
     beyond = (1.001 * q * problem.Q_0) ** 0.5
     wrong = replace(solution, overlaps=ps.Overlaps(beyond, q, Sigma))
-    assert "above q Q_0" in "; ".join(broken(wrong))
+    assert "above sqrt(q Q_0)" in "; ".join(broken(wrong))
     wrong = replace(solution, overlaps=ps.Overlaps(-m, q, Sigma))
     assert "negative for two positive matrices" in "; ".join(broken(wrong))
     hats = solution.conjugates
