@@ -38,9 +38,11 @@ class HangError(Exception):
 
 @cache
 def fingerprint() -> str:
-    """Of everything that decides a result: the package and these tests."""
+    """Of everything that decides a result: the model, the theory, and these tests."""
+    package = ROOT / "src" / "presage"
+    layers = [path for layer in ("model", "spectra", "theory") for path in sorted((package / layer).rglob("*.py"))]
     names = ("any_problem.py", "many_problems.py", "theorems.py")
-    paths = [*sorted((ROOT / "src" / "presage").rglob("*.py")), *(ROOT / "tests" / name for name in names)]
+    paths = [package / "_check.py", *layers, *(ROOT / "tests" / name for name in names)]
     return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()[:12]
 
 
