@@ -280,6 +280,7 @@ def refused(folder: Path) -> str:
 def main() -> None:
     if reason := why_not():
         sys.exit(reason)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended from outside"))  # and not without stopping the daemons
     sys.path.insert(0, str(ROOT))
     os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")])
     with tempfile.TemporaryDirectory() as name:
