@@ -20,12 +20,13 @@ WORKERS ?= 2
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test slow bench docs lint types clean
+.PHONY: help demo test slow long bench docs lint types clean
 
 help:
 	@echo "make demo    draw and print the main result"
 	@echo "make test    lint, type-check and test"
 	@echo "make slow    the tests that take long"
+	@echo "make long    ten thousand random problems, an hour or so; goes on where it was interrupted"
 	@echo "make bench   time and accuracy beside the straightforward methods; writes docs/benchmarks*.md"
 	@echo "make docs    the documentation, in docs/_build/html/index.html"
 	@echo "make lint    ruff alone          make types   mypy alone"
@@ -41,11 +42,16 @@ test: lint types
 slow: $(INSTALLED)
 	$(BIN)/python -m pytest -m slow -n $(WORKERS) --dist worksteal || [ $$? -eq 5 ]
 
+# Its results are in many_problems.jsonl, a line a problem; those of other sources are done again.
+long: $(INSTALLED)
+	$(BIN)/python -m pytest -m long
+
 # PyTorch and cvxpy, which training is compared with, are not installed by this: on Linux PyTorch is gigabytes unless
 # the index of its small build is named. Without them the benchmark runs, and says how to get them.
 bench: $(INSTALLED)
 	$(BIN)/python bench/theory.py
 	$(BIN)/python bench/core.py
+	$(BIN)/python bench/views.py
 	$(BIN)/python bench/training.py
 
 # A warning is an error: a link that leads nowhere, a cell that fails, a docstring that cannot be read.

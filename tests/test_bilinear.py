@@ -425,3 +425,17 @@ def test_replace_reaches_the_target():
 def test_least_squares_at_its_peak_is_an_error_that_says_so():
     with pytest.raises(ps.SolveError, match="At alpha = 1 the error of least squares is infinite"):
         ps.solve(ps.bilinear_regression(HALF, alpha=1.0, noise=0.1, weight_decay=0.0))
+
+
+def test_nearly_perfect_recovery_is_an_answer_with_its_error():
+    """Clean labels: noise level and cutoff go with the weight decay, the error with its square, until digits end."""
+    target = ps.SingularValueMasses([0.0, 0.23, 0.8], [0.5, 0.32, 0.18])
+    problem = ps.bilinear_regression(target, alpha=3.3, weight_decay=1e-4)
+    limit = ps.solve(problem).estimation_error / 1e-4**2
+    for decay in (3e-5, 1e-5, 3e-6):
+        s = ps.solve(problem.replace(weight_decay=decay))
+        assert s.rank == pytest.approx(0.5, rel=1e-8)
+        assert s.estimation_error / decay**2 == pytest.approx(limit, rel=2e-4)
+        assert s.error_bars["estimation_error"] < 2e-4 * s.estimation_error
+    with pytest.raises(ps.SolveError, match=r"left with a residual of .*\. Use a larger weight_decay, or 0\.0"):
+        ps.solve(problem.replace(weight_decay=1e-8))

@@ -11,6 +11,7 @@ import pytest
 
 import presage as ps
 from presage.spectra.functionals import functionals
+from presage.spectra.quadrature import UnresolvedError
 from presage.theory import ridge
 from presage.theory.quadratic import explicit_map
 from presage.theory.state_evolution import weight_side
@@ -260,3 +261,26 @@ def test_a_quarter_is_no_special_number(law, weight_decay):
         ps.solve(ps.quadratic_network(law, alpha=alpha, weight_decay=weight_decay)) for alpha in (0.25, 0.25001)
     )
     assert here.estimation_error == pytest.approx(beside.estimation_error, rel=1e-3)
+
+
+@pytest.mark.parametrize("alpha", [0.6, 1.0, 5.0, 100.0])
+@pytest.mark.parametrize(("size", "decay"), [(1.0, 1e-4), (1.0, 1e-6), (1.0, 1e-8), (30.0, 1e-6)])
+def test_one_atom_is_recovered_as_in_closed_form(alpha, decay, size):
+    """All of a semicircle about one atom is above the cutoff, so ``I = 1/2``, and clean labels give delta and c."""
+    found = ps.solve(ps.quadratic_network(ps.PointMasses([size]), alpha=alpha, weight_decay=decay))
+    c = decay / (4.0 * (alpha - 0.5))
+    delta = c / np.sqrt(2.0 * alpha - 1.0)
+    assert found.cutoff == pytest.approx(c, rel=1e-4)
+    assert found.delta == pytest.approx(delta, rel=1e-4)
+    assert found.estimation_error == pytest.approx(c**2 + delta**2, rel=2e-4)
+    assert found.rank == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("law", [ps.PointMasses([1.0]), ps.PointMasses([0.0, 1.0])], ids=["one", "two"])
+def test_recovery_beyond_the_digits_of_a_number_is_a_sentence(law):
+    """The noise level would be 1e-16 of the eigenvalues: bands about them are narrower than rounding."""
+    with pytest.raises(ps.SolveError, match=r"are met only to .*\. Use a larger weight_decay or noise") as caught:
+        ps.solve(ps.quadratic_network(law, alpha=1e5, weight_decay=1e-9))
+    assert caught.value.partial.residual > 1e-6
+    with pytest.raises(UnresolvedError, match=r"noise level of 1\.0e-17 about eigenvalues up to 1 are narrower than"):
+        functionals(law, 1e-17, 0.5)

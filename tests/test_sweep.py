@@ -624,6 +624,21 @@ def test_a_full_disk_ends_the_sweep_with_a_sentence_and_what_was_written_stays(t
     assert table.attrs["damaged"].count("half-written") == 2
 
 
+def test_what_follows_a_half_written_line_goes_to_another_file(tmp_path, monkeypatch):
+    (tmp_path / "cells").mkdir()
+    writer, write = stores.Store(tmp_path).writer(), os.write
+    record: dict[str, Any] = {"key": "a", "values": {}, "failed": False}
+    monkeypatch.setattr(os, "write", lambda file, data: write(file, data[:10]))
+    with pytest.raises(OSError, match="No space left"):
+        writer.add(record)
+    monkeypatch.undo()
+    writer.add({**record, "key": "b"})
+    writer.sync()
+    found, damaged = stores.Store(tmp_path).records()
+    assert list(found) == ["b"]
+    assert len(damaged) == 1
+
+
 def test_a_table_that_cannot_be_written_loses_no_cell(tmp_path, counted, monkeypatch):
     def full(table: Any, path: Path) -> None:
         raise OSError(28, "No space left on device")

@@ -6,6 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+LEVEL_ROUNDING = 1e-9  # a level that is one up to the rounding of a sum of masses
+
 
 def complaint(name: str, must: str, reason: str, value: Any, remedy: str) -> ValueError:
     """Build the one error shape used for bad input (returned, so that the caller raises it)."""
@@ -62,3 +67,29 @@ def instance(name: str, value: Any, kinds: type | Sequence[type], *, reason: str
     if not isinstance(value, kinds):
         names = " or a ".join(kind.__name__ for kind in kinds)
         raise complaint(name, f"be a {names}", reason, value, remedy)
+
+
+def places(x: ArrayLike) -> NDArray[np.float64]:
+    """Places on the real line, infinite ones included, as an array; a nan is complained about."""
+    must, reason = "be real numbers", "a mass is counted up to a place on the real line"
+    return _array("x", x, must, reason, "Drop what is not a number.", -math.inf, math.inf)
+
+
+def levels(p: ArrayLike) -> NDArray[np.float64]:
+    """Levels of a quantile as an array; a nan and what is outside of 0 to 1 is complained about."""
+    must, reason = "be between 0 and 1", "it is a fraction of the eigenvalues"
+    remedy = "Use for example p=0.5 for the median."
+    return np.clip(_array("p", p, must, reason, remedy, -LEVEL_ROUNDING, 1.0 + LEVEL_ROUNDING), 0.0, 1.0)
+
+
+def _array(
+    name: str, value: ArrayLike, must: str, reason: str, remedy: str, low: float, high: float
+) -> NDArray[np.float64]:
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise complaint(name, must, reason, value, remedy) from None
+    bad = ~((array >= low) & (array <= high))
+    if bad.any():
+        raise complaint(name, must, reason, float(array[bad][0]), remedy)
+    return array

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from presage import AMP, Ensemble, MarchenkoPastur, Problem, Solution, attention, compare, simulate, solve
+from presage.whole_file import whole_file
 
 PROBLEM = attention(MarchenkoPastur(0.5), alpha=0.5, weight_decay=0.01, noise=0.5)
 ALPHAS = np.geomspace(0.05, 40.0, 40)
@@ -97,10 +98,9 @@ def draw(solutions: list[Solution], shown: list[Solution], ensembles: list[Ensem
         r"two tokens, target of rank $0.5\,d$, noise 0.5, weight decay 0.01; bars are two standard errors",
         fontsize=11,
     )
-    part = out.with_name(f".{out.stem}.part{out.suffix}")
-    figure.savefig(part, dpi=130)
+    with whole_file(out) as part:
+        figure.savefig(part, dpi=130)
     plt.close(figure)
-    part.replace(out)
 
 
 def spectrum(axis: Any, solution: Solution, ensemble: Ensemble) -> None:

@@ -229,6 +229,32 @@ def array(folder: Path) -> str:
     return f"{at_kill} cells at the kills, {after} when the queue was empty, {again} after task 2, then {gathered}"
 
 
+def command_line(folder: Path) -> str:
+    """`presage sweep` by an array whose script it writes, and by jobs that it starts itself."""
+    command = [sys.executable, "-m", "presage", "sweep", "solve", "--model", "quadratic", "--target", "mp:0.2"]
+    command += ["--alpha", "0.1:4:20log", "--noise", "0.1,0.5", "--csv"]
+    stores = {name: folder / f"command-{name}" for name in ("array", "jobs", "local")}
+    text = folder / "command.sh"
+    options = ["--slurm-option=--mem=1G", f"--slurm-option=--output={folder}/command-%j.log"]
+    for more in (
+        ["--store", str(stores["array"]), "--slurm", "3", "--slurm-script", str(text), *options],
+        ["--store", str(stores["jobs"]), "--slurm", "2", *options],
+        ["--store", str(stores["local"])],
+    ):
+        subprocess.run([*command, *more], check=True, capture_output=True, text=True)
+    _run("sbatch", str(text))
+    _wait_for("the tasks to end", lambda: not _queue(), 90.0)
+    must_be("the array did all cells once", lines(stores["array"]) == 40)
+    subprocess.run([*command, "--store", str(stores["array"])], check=True, capture_output=True, text=True)
+    must_be("gathering computed nothing", lines(stores["array"]) == 40)
+    expected = xr.load_dataset(stores["local"] / "result.nc")
+    for name in ("array", "jobs"):
+        found = xr.load_dataset(stores[name] / "result.nc")
+        must_be("no cell failed", np.all(found.outcome.values == expected.outcome.values))
+        must_be("the cells agree", np.allclose(found.test_error, expected.test_error, rtol=1e-9))
+    return "both tables are those of a local sweep"
+
+
 def refused(folder: Path) -> str:
     """What SLURM would not run is said at once, and jobs that cannot begin are not sent for ever."""
     import presage as ps
@@ -262,16 +288,17 @@ def main() -> None:
         began = time.monotonic()
         with slurm(folder):
             print(f"{time.monotonic() - began:5.1f} s  {_run('sinfo', '--version').strip()} is up", flush=True)
-            for stage in (
-                refused,
-                dask_jobs,
-                array,
-                lambda folder: cancelled_jobs(folder, 1),
-                lambda folder: cancelled_jobs(folder, 2),
+            for stage, arguments in (
+                (dask_jobs, ()),
+                (array, ()),
+                (command_line, ()),
+                (cancelled_jobs, (1,)),
+                (cancelled_jobs, (2,)),
+                (refused, ()),
             ):
                 started = time.monotonic()
-                said = stage(folder)
-                title = (stage.__doc__ or cancelled_jobs.__doc__ or "").split("\n")[0]
+                said = stage(folder, *arguments)
+                title = (stage.__doc__ or "").split("\n")[0]
                 print(f"{time.monotonic() - started:5.1f} s  {title} {said}.", flush=True)
         print(f"{time.monotonic() - began:5.1f} s  in all", flush=True)
 

@@ -167,7 +167,7 @@ def print_caveats(figure: Figure, parts: Parts, *, most: int = 3) -> None:
     if not said:
         return
     shown = said[:most] + ([f"... and {len(said) - most} more"] if len(said) > most else [])
-    width = int(figure.get_figwidth() * 25)
+    width = int(figure.get_figwidth() * 23)
     text = "\n".join(textwrap.fill(f"caveat: {words}", width, subsequent_indent="   ") for words in shown)
     figure.supxlabel(text, fontsize=5.5, color=GREY, x=0.01, ha="left")
 

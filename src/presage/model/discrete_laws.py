@@ -48,7 +48,7 @@ class DiscreteLaw(SpectralLaw):
     def quantile(self, p: ArrayLike) -> Floats:
         positions, masses = self.atoms
         cumulative = np.cumsum(masses)
-        index = np.searchsorted(cumulative, np.asarray(p, dtype=np.float64) * (1 - 1e-12), side="left")
+        index = np.searchsorted(cumulative, _check.levels(p) * (1 - 1e-12), side="left")
         return np.asarray(positions[np.minimum(index, positions.size - 1)])
 
 

@@ -91,14 +91,14 @@ class SpectralLaw(ABC):
 
     def cdf(self, x: ArrayLike) -> Floats:
         """Mass at or below ``x``."""
-        points = np.asarray(x, dtype=np.float64)
+        points = _check.places(x)
         positions, masses = self.atoms
         below = np.concatenate([[0.0], np.cumsum(masses)])[np.searchsorted(positions, points, side="right")]
         return np.asarray(np.clip(self._continuous_below(points) + below, 0.0, 1.0))
 
     def quantile(self, p: ArrayLike) -> Floats:
         """Smallest ``x`` with ``cdf(x) >= p``, by bisection."""
-        level = np.asarray(p, dtype=np.float64)
+        level = _check.levels(p)
         low = np.full(level.shape, self.support[0, 0])
         high = np.full(level.shape, self.support[-1, 1])
         for _ in range(60):

@@ -156,7 +156,7 @@ class FreeConvolution(SpectralLaw):
         return float(self._cumulative[-1])
 
     def cdf(self, x: ArrayLike) -> Floats:
-        points = np.asarray(x, dtype=np.float64)
+        points = _check.places(x)
         edges = self.support
         # In a gap the cdf is that of the edge to its left.
         index = np.searchsorted(edges[:, 0], points.ravel(), side="right") - 1
@@ -183,7 +183,7 @@ class FreeConvolution(SpectralLaw):
 
     def quantile(self, p: ArrayLike) -> Floats:
         """Invert the cdf by bracketed Newton on ``u``, starting in the right panel."""
-        level = np.asarray(p, dtype=np.float64).ravel()
+        level = _check.levels(p).ravel()
         panel = self._panels
         first = panel.middle + panel.half * np.sin(panel.theta_0)
         last = panel.middle + panel.half * np.sin(panel.theta_1)

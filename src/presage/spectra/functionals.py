@@ -136,7 +136,7 @@ def forces_on_single_atoms(
     Checked: tests/test_free.py::test_force_on_a_single_atom_is_that_of_the_others
     """
     positions, masses = law.atoms
-    if positions.size == 0 or len(bands) == 1:
+    if positions.size == 0 or (len(bands) == 1 and len(law.support) > 1):
         return np.empty(0), np.empty(0)
     atom = np.minimum(np.searchsorted(positions, bands[:, 0]), positions.size - 1)
     width = bands[:, 1] - bands[:, 0]

@@ -10,6 +10,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from presage import _check
 from presage.model.laws import NO_ATOMS, Atoms, Complexes, Floats, SpectralLaw
 from presage.spectra.free import FreeConvolution
 
@@ -71,14 +72,14 @@ class _Transformed(SpectralLaw):
         return value
 
     def cdf(self, x: ArrayLike) -> Floats:
-        points = np.asarray(x, dtype=np.float64)
+        points = _check.places(x)
         if self.cutoff == -inf:
             return self.free.cdf(self._backward(points))
         x = np.maximum(self._backward(np.maximum(points, 0.0)), self._start)
         return np.where(points < 0, 0.0, self.free.cdf(x))
 
     def quantile(self, p: ArrayLike) -> Floats:
-        level = np.asarray(p, dtype=np.float64)
+        level = _check.levels(p)
         above = (level > self._zero_mass) | (self.cutoff == -inf)
         value = np.zeros(level.shape)
         value[above] = self._forward(np.maximum(self.free.quantile(level[above]), self._start))

@@ -27,6 +27,10 @@ TAIL = 3  # how many of the last coefficients judge a panel
 DEEPEST = 60  # halvings; a panel that deep is below rounding
 
 
+class UnresolvedError(ArithmeticError):
+    """The noise is so weak beside the eigenvalues that its bands are narrower than floating-point numbers can tell."""
+
+
 class Panels(NamedTuple):
     """Accepted panels: geometry of each (rows) and the curve at its nodes (columns)."""
 
@@ -62,9 +66,13 @@ def panels(
     a resolved panel is far better than its tail: Gauss's rule is exact to twice the degree, so its error is of the
     order of ``tail**2``. With `sharp`, the panels are finer and finer towards `u_from` and `u_to`.
     """
-    middle, half, theta_0, theta_1 = _graded(
-        law, t, _pieces(law, t, bands, u_from, u_to), bands, (u_from, u_to) if sharp else ()
-    )
+    pieces = _pieces(law, t, bands, u_from, u_to)
+    if len(pieces) == 0:
+        raise UnresolvedError(
+            f"The bands of a noise level of {t**0.5:.1e} about eigenvalues up to {np.abs(bands).max():.3g} are "
+            "narrower than rounding. Use a larger noise level."
+        )
+    middle, half, theta_0, theta_1 = _graded(law, t, pieces, bands, (u_from, u_to) if sharp else ())
     done: list[tuple[Floats, ...]] = []
     total = np.zeros(0)
     unresolved = 0.0

@@ -150,7 +150,7 @@ class RectangularConvolution:
 
     def cdf(self, x: float) -> float:
         """Mass at or below ``x``."""
-        u = self.parameter_above(x)
+        u = self.parameter_above(float(_check.places(x)))
         return float(self.nodes(u_to=u).mass.sum()) if u > self.bands[0, 0] else 0.0
 
     def parameter_above(self, c: float) -> float:

@@ -9,6 +9,7 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from presage import _check
 from presage.model.laws import NO_ATOMS, Atoms, Complexes, Floats, SpectralLaw
 from presage.spectra.free import FreeConvolution
 from presage.spectra.shrunk import Nodes, Shrunk
@@ -120,13 +121,13 @@ class ShrunkSpectrum(SpectralLaw):
         return value
 
     def cdf(self, x: ArrayLike) -> Floats:
-        points = np.asarray(x, dtype=np.float64)
+        points = _check.places(x)
         lowest, highest = self.shrunk.map(np.array(self.shrunk.ends))
         value = self.free.cdf(self._backward(points.ravel())).reshape(points.shape)
         return np.where(points < lowest, 0.0, np.where(points >= highest, 1.0, value))
 
     def quantile(self, p: ArrayLike) -> Floats:
-        level = np.asarray(p, dtype=np.float64)
+        level = _check.levels(p)
         return self.shrunk.map(self.free.quantile(level.ravel())).reshape(level.shape)
 
     @cached_property

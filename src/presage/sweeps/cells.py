@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -24,6 +25,7 @@ class Work:
     mark: str  # of the store: another machine may have another folder of that name
     warm: bool
     options: dict[str, Any] = field(default_factory=dict)  # of every cell, where the cell does not say otherwise
+    parent: int | None = None  # the process that this one works for
 
     def __call__(self, chain: list[Cell]) -> list[Record]:
         """All cells of a chain."""
@@ -34,8 +36,13 @@ class Work:
         writer = _writer(self.store, self.mark)
         neighbour = None
         for cell in chain:
+            if self.parent not in {None, os.getppid()}:
+                os._exit(1)  # the sweep was killed: without this its processes would go on beside the next one
             record, neighbour = self._cell(cell, neighbour)
             yield {**record, "stored": _stored(record, writer)}
+        if writer is not None:
+            with contextlib.suppress(OSError):  # of a disk that is full; the cells that it took are read back as whole
+                writer.sync()
 
     def _cell(self, cell: Cell, neighbour: Any) -> tuple[Record, Any]:
         started = time.perf_counter()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import os
 import pickle
 from asyncio import CancelledError
 from collections.abc import Iterator
@@ -31,9 +33,10 @@ def local(work: Work, chains: Chains, processes: int) -> Iterator[Record]:
     from joblib.externals.loky.process_executor import BrokenProcessPool, TerminatedWorkerError
 
     # Processes of loky import presage, not the caller's script: no `if __name__ == "__main__"` is needed there.
+    mine = dataclasses.replace(work, parent=os.getpid())
     parallel = Parallel(n_jobs=processes, backend="loky", return_as="generator_unordered", pre_dispatch="all")
     try:
-        for records in parallel(delayed(work)(chain) for chain in chains):
+        for records in parallel(delayed(mine)(chain) for chain in chains):
             yield from records
     except TerminatedWorkerError:
         raise RuntimeError(
@@ -45,18 +48,26 @@ def local(work: Work, chains: Chains, processes: int) -> Iterator[Record]:
         raise _check.complaint("run", "be a function that can travel", reason, work.run, remedy) from error
 
 
+def unpacked(parcel: bytes) -> list[Record]:
+    """Do the chain in a parcel. A worker that cannot open what dask itself has packed is gone; this one says why."""
+    work, chain = pickle.loads(parcel)
+    return list(work(chain))
+
+
 def on_dask(work: Work, chains: Chains, client: Any) -> Iterator[Record]:
     """On the workers of a dask cluster; a chain whose worker dies is done again by another.
 
     A chain that dask gives up, since too many workers died with it, is tried cell by cell: only the cells that
     end every worker are lost, and the table says so.
     """
+    import cloudpickle
     from distributed import KilledWorker, as_completed
 
     sent: dict[Any, list[Cell]] = {}
 
     def send(some: Chains) -> list[Any]:
-        futures = client.map(work, some, key="presage-sweep", pure=False, retries=RETRIES)
+        parcels = [cloudpickle.dumps((work, chain)) for chain in some]
+        futures = client.map(unpacked, parcels, key="presage-sweep", pure=False, retries=RETRIES)
         sent.update(zip(futures, some, strict=True))
         return list(futures)
 

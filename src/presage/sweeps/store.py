@@ -20,6 +20,7 @@ import os
 import secrets
 import socket
 import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
@@ -31,6 +32,7 @@ from presage.sweeps.identity import text, without
 from presage.whole_file import whole_file
 
 FORMAT = 1
+AT_MOST = 0.1  # seconds that a finished cell waits to be on the disk, unless its chain ends before
 MANIFEST, CELLS, RESULT = "sweep.json", "cells", "result.nc"
 
 Record = dict[str, Any]
@@ -161,11 +163,16 @@ def unwritable(path: Path, error: OSError, saved: str) -> OSError:
 
 
 class Writer:
-    """Appends finished cells to one file, each whole and on the disk before the next one begins."""
+    """Appends finished cells to one file, each whole before the next one begins.
+
+    What is written survives the death of the process at once, and that of the machine after a moment: to wait for
+    the disk after each of many short cells would take longer than they do.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._file: int | None = None
+        self._synced = 0.0
         self._lock = threading.Lock()  # a dask worker may have several threads
 
     def add(self, record: Record) -> None:
@@ -178,10 +185,22 @@ class Writer:
                     self._file = os.open(self._folder / name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
                 if os.write(self._file, line) != len(line):
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-                os.fsync(self._file)
+                if time.monotonic() - self._synced > AT_MOST:
+                    self._sync()
             except OSError:
                 self._file = None
                 raise
+
+    def sync(self) -> None:
+        """Wait until everything is on the disk."""
+        with self._lock:
+            if self._file is not None:
+                self._sync()
+
+    def _sync(self) -> None:
+        if self._file is not None:
+            os.fsync(self._file)
+            self._synced = time.monotonic()
 
 
 def seal(record: Record) -> bytes:

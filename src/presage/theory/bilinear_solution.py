@@ -17,8 +17,8 @@ from presage.spectra.rectangular import RectangularConvolution
 from presage.theory.bilinear_map import solve_bilinear_point
 from presage.theory.bilinear_thresholds import minimal_nuclear_norm
 from presage.theory.errors import SolveError
-from presage.theory.two_equations import UNRESOLVED
 
+SOLVED = 1e-6  # residual of an answer, as in `solve`; narrow bands far from zero leave more than Newton's goal
 UNIVERSAL = (
     "the measurements q_a k_b' of tokens are replaced by Gaussian matrices of the same covariance (heuristic; "
     "the scores of one sample share their tokens)."
@@ -59,7 +59,7 @@ class LearnedSingularValues:
 
     def cdf(self, s: float) -> float:
         """Fraction of singular values at or below ``s >= 0``, zeros included."""
-        return self._noisy.cdf(s + self.cutoff) if s >= 0 else 0.0
+        return self._noisy.cdf(s + self.cutoff) if _check.places(s) >= 0 else 0.0
 
     @property
     def support(self) -> Floats:
@@ -157,7 +157,7 @@ def solve_bilinear(problem: BilinearProblem) -> BilinearSolution:
     solution = _solution(
         problem, f.delta, f.c, f.risk, fit / alpha, loss, f.rank, point.residual, point.evaluations, f.relative_error
     )
-    if point.residual > UNRESOLVED:
+    if point.residual > SOLVED:
         raise SolveError(
             f"The two equations are left with a residual of {point.residual:.1e}.",
             "Use a larger weight_decay, or 0.0 for its limit.",

@@ -17,6 +17,7 @@ from presage.model.laws import Floats
 from presage.model.numeric_prox import may_have_two_minima
 from presage.model.problem import Problem
 from presage.model.tokens_prox import CONVEX
+from presage.spectra.quadrature import UnresolvedError
 from presage.theory.expectations import Averages, Rule
 from presage.theory.order_parameters import Conjugates
 from presage.theory.state_evolution import WeightSide, own_deviation, sample_side, weight_side
@@ -129,7 +130,10 @@ class Evaluator:
         self.evaluations += 1
         problem = self.problem
         conjugates = Conjugates(*(float(value) for value in np.exp(y)))
-        side = weight_side(problem.penalty, problem.target, problem.kappa, conjugates)
+        try:
+            side = weight_side(problem.penalty, problem.target, problem.kappa, conjugates)
+        except UnresolvedError:
+            raise NoConvergenceError(None) from None
         averages = rule.averages(self.channel, self.rho_0, side.overlaps, own_deviation(problem, side))
         # Where p can jump, slopes are taken by Stein's lemma.
         stein = may_jump(self.channel, averages, side.overlaps.Sigma) and side.overlaps.q > 0.0

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from math import exp, log
 from typing import Generic, NamedTuple, Protocol, TypeVar
@@ -13,6 +14,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from presage.model.laws import Floats
+from presage.spectra.quadrature import UnresolvedError
 
 LOST = 5.0  # e-folds of delta from the start: far up both equations seem to be met, at no root
 UNRESOLVED = 1e-8  # a residual above this is not a solution yet
@@ -65,7 +67,9 @@ class TwoEquations(Generic[F]):
         """Newton from a start, and from a bracket where that does not lead to a root."""
         point = self.polish(delta, c, tol)
         if point.residual > UNRESOLVED:
-            point = self.polish(*self.bracket(delta, c), tol)
+            # Towards perfect recovery the search may end where rounding hides the noise: what there is stays.
+            with contextlib.suppress(UnresolvedError):
+                point = self.polish(*self.bracket(delta, c), tol)
         return point._replace(evaluations=self.evaluations)
 
     def at(self, delta: float, c: float) -> F:
@@ -142,7 +146,7 @@ class TwoEquations(Generic[F]):
         while (self.residuals(f)[0] > 0) == sign and low > -40.0 and high < 40.0:
             low, high = (high, high + step) if sign else (low - step, low)
             f = self.cutoff(exp(high if sign else low), f.c * exp(step if sign else -step))
-            step *= 1.5
+            step = min(1.5 * step, 2.0)  # no further, or it would leap over a root near what rounding can resolve
         while high - low > 0.02:
             middle = 0.5 * (low + high)
             f = self.cutoff(exp(middle), f.c)

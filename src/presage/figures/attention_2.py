@@ -1,0 +1,125 @@
+"""Test error and training loss of attention as weight decay vanishes: the interpolation peak."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import presage as ps
+from presage.figures import words
+from presage.figures.kept import kept
+from presage.figures.style import BLACK, canvas, dots, key, line, print_caveats, style, threshold
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from presage.figures.catalogue import Effort, Parts
+
+TITLE = "Attention: interpolation peak of the test error as weight decay vanishes"
+SOURCE = "[BETKZ25] Figure 2"
+
+NOISE, N_TOKENS, BETA, KAPPA_0, KAPPA = 0.5, 2, 1.0, 0.5, 1.0
+WEIGHT_DECAYS = [0.03, 0.01, 0.001, 0.0001]
+LEAST, MOST = 0.03, 2.0  # alpha
+PUBLISHED = "Adam, d = 100 with 16 seeds"
+
+POINTS = 24  # of a predicted curve
+EVERY = {"quick": 2, "full": 1}  # which of them
+LIMIT = {  # alpha of the ridgeless limit; beyond interpolation a point takes long
+    "quick": [0.03, 0.06, 0.1, 0.13, 0.148, 0.22, 0.6, 2.0],
+    "full": [0.03, 0.04, 0.06, 0.08, 0.1, 0.12, 0.13, 0.14, 0.148, 0.153, 0.17, 0.22, 0.35, 0.6, 1.0, 2.0],
+}
+TRAINED: dict[str, dict[str, Any]] = {
+    "quick": {
+        "trained": {"weight_decay": [0.03, 0.01], "alpha": [0.05, 0.15, 0.5, 1.2], "d": 50, "seeds": 4},
+        "trained_weak": {"weight_decay": [0.001], "alpha": [0.05, 0.15, 0.5, 1.2], "d": 40, "seeds": 3},
+    },
+    "full": {
+        "trained": {"weight_decay": [0.03, 0.01], "alpha": [0.05, 0.1, 0.15, 0.25, 0.5, 1.2], "d": 80, "seeds": 6},
+        # Weak weight decay takes gradient training many steps near the threshold, so these networks are smaller.
+        "trained_weak": {
+            "weight_decay": [0.001, 0.0001],
+            "alpha": [0.05, 0.1, 0.15, 0.25, 0.5, 1.2],
+            "d": 40,
+            "seeds": 6,
+        },
+    },
+}
+N_TEST = 10_000
+SOLVER = ps.StateEvolution(accuracy=1e-3)  # weak penalties make samples jump, and digits cost seconds
+
+PROBLEM = ps.attention(
+    ps.MarchenkoPastur(KAPPA_0), alpha=1.0, weight_decay=0.01, noise=NOISE, n_tokens=N_TOKENS, beta=BETA, kappa=KAPPA
+)
+
+
+def data(effort: Effort) -> Parts:
+    """Predicted curves, their limit, the threshold, and networks trained beside them."""
+    drawn = ("test_error", "train_loss")
+    parts = {
+        "theory": kept(
+            ps.sweep(PROBLEM, ps.solve, weight_decay=WEIGHT_DECAYS, alpha=alphas(effort), solver=SOLVER), *drawn
+        ),
+        "limit": kept(ps.sweep(PROBLEM, ps.ridgeless, alpha=LIMIT[effort]), *drawn, "train_error"),
+        "thresholds": kept(ps.sweep(PROBLEM, ps.thresholds, noise=[NOISE]), "interpolation"),
+    }
+    for name, setting in TRAINED[effort].items():
+        grid = {**setting, "trainer": ps.AMP(), "n_test": N_TEST}
+        parts[name] = kept(ps.sweep(PROBLEM, ps.simulate, **grid), *drawn)
+    return parts
+
+
+def alphas(effort: Effort) -> Any:
+    """Where curves are computed: a quick figure has every second point of the full one."""
+    return np.geomspace(LEAST, MOST, POINTS)[:: EVERY[effort]]
+
+
+def draw(parts: Parts) -> Figure:
+    """Test error on the left, training loss on the right."""
+    limit, edge = parts["limit"], float(parts["thresholds"]["interpolation"].squeeze())
+    # Zero has no place on an axis of logarithms: below the threshold the limit is not drawn there.
+    shown = {"test_error": limit, "train_loss": limit.isel(alpha=limit["train_loss"].values > 0.0)}
+    with style():
+        figure, axes = canvas(1, 2, height=2.9)
+        for axis, name in zip(axes, ("test_error", "train_loss"), strict=True):
+            line(axis, shown[name], "alpha", name, color=BLACK, linestyle="-", linewidth=0.9)
+            for number, weight_decay in enumerate(WEIGHT_DECAYS):
+                at = {"weight_decay": weight_decay}
+                line(axis, parts["theory"].sel(at), "alpha", name, number=number)
+                for part in ("trained", "trained_weak"):
+                    if weight_decay in parts[part]["weight_decay"]:
+                        dots(axis, parts[part].sel(at), "alpha", name, number=number)
+            axis.set_xscale("log")
+            axis.set(xlabel=r"$\alpha = n/d^2$", ylabel=name.replace("_", " ").replace("train ", "training "))
+        threshold(axes[0], edge, f"interpolation, {edge:.4f}", height=0.3)
+        threshold(axes[1], edge, f"interpolation, {edge:.4f}", height=0.55)
+        axes[1].set_yscale("log")
+        handles = [key(n, rf"$\lambda$ = {w:g}") for n, w in enumerate(WEIGHT_DECAYS)]
+        handles.append(key(5, r"$\lambda \to 0^+$", color=BLACK, linestyle="-", marker="", linewidth=0.9))
+        figure.legend(handles=handles, loc="outside upper center", ncols=5)
+        print_caveats(figure, parts)
+    return figure
+
+
+def caption(parts: Parts) -> str:
+    """What is drawn, how it was computed, and where it differs from print."""
+    theory, edge = parts["theory"], float(parts["thresholds"]["interpolation"].squeeze())
+    weakest = theory.sel(weight_decay=min(WEIGHT_DECAYS))
+    peak = float(weakest["alpha"][(weakest["test_error"].where(weakest["alpha"] > 0.1)).argmax("alpha")])
+    return (
+        "Test error (left) and training loss (right: the whole minimum over d^2, penalty included) of attention as "
+        f"weight decay decreases (label noise {NOISE:g}, {N_TOKENS} tokens, beta = {BETA:g}, kappa_0 = {KAPPA_0:g}, "
+        f"kappa = {KAPPA:g}). Lines: theory; black: the limit of vanishing weight decay, whose training loss is zero "
+        f"up to the interpolation threshold alpha = {edge:.4f} (dashed). The test error at weight decay "
+        f"{min(WEIGHT_DECAYS):g} peaks at alpha = {peak:.3f}, and falls less steeply after the peak than it rises "
+        f"before. Dots: trained networks, weight decay {_strengths(parts['trained'])}: "
+        f"{words.networks(parts['trained'])}; weight decay {_strengths(parts['trained_weak'])}: "
+        f"{words.networks(parts['trained_weak'])}. {words.BARS} In print the trainer is {PUBLISHED}; its text does not "
+        "name the values of the weight decay, those here are ours. The limit beyond the threshold is an addition. "
+        f"{words.version(theory)}"
+    )
+
+
+def _strengths(table: Any) -> str:
+    return " and ".join(f"{value:g}" for value in table["weight_decay"].values)

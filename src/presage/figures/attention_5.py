@@ -1,0 +1,88 @@
+"""Attention at three temperatures of the softmax."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import presage as ps
+from presage.figures import words
+from presage.figures.kept import kept
+from presage.figures.style import canvas, dots, key, line, print_caveats, style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from presage.figures.catalogue import Effort, Parts
+
+TITLE = "Attention: test error at three temperatures of the softmax"
+SOURCE = "[BETKZ25] Figure 5"
+
+WEIGHT_DECAY, KAPPA_0, KAPPA, N_TOKENS = 0.01, 0.5, 1.0, 2
+BETAS = [0.5, 1.0, 2.0]  # of student and target alike
+NOISES = [0.0, 0.5]
+LEAST, MOST = 0.04, 2.0  # alpha
+PUBLISHED = "Adam, d = 100 with 32 seeds"
+
+POINTS = 14  # of a predicted curve
+DETAIL = [0.9, 1.0]  # alpha where the sharpest softmax begins to learn in spite of the noise
+EVERY = {"quick": 2, "full": 1}  # which of them
+ACCURACY = 1e-3  # relative: sharp softmaxes make many samples jump, and digits cost seconds
+TRAINED: dict[str, dict[str, Any]] = {
+    "quick": {"alpha": [0.05, 0.25, 0.6], "d": 40, "seeds": 3},
+    "full": {"alpha": [0.05, 0.1, 0.25, 0.6, 1.0, 1.5], "d": 50, "seeds": 4},
+}
+N_TEST = 10_000
+
+PROBLEM = ps.attention(
+    ps.MarchenkoPastur(KAPPA_0), alpha=1.0, weight_decay=WEIGHT_DECAY, n_tokens=N_TOKENS, kappa=KAPPA
+)
+
+
+def data(effort: Effort) -> Parts:
+    """Predicted curves, and networks trained beside them."""
+    setting = {"trainer": ps.AMP(), "n_test": N_TEST, **TRAINED[effort]}
+    solver = ps.StateEvolution(accuracy=ACCURACY)
+    theory = ps.sweep(PROBLEM, ps.solve, noise=NOISES, beta=BETAS, alpha=alphas(effort), solver=solver)
+    trained = ps.sweep(PROBLEM, ps.simulate, noise=NOISES, beta=BETAS, **setting)
+    return {"theory": kept(theory, "test_error"), "trained": kept(trained, "test_error")}
+
+
+def alphas(effort: Effort) -> Any:
+    """Where curves are computed: a quick figure has every second point of the full one."""
+    curve = np.geomspace(LEAST, MOST, POINTS)[:: EVERY[effort]]
+    return np.sort(np.append(curve, DETAIL)) if effort == "full" else curve
+
+
+def draw(parts: Parts) -> Figure:
+    """Clean labels on the left, noisy ones on the right."""
+    with style():
+        figure, axes = canvas(1, 2, height=2.8)
+        for axis, noise in zip(axes, NOISES, strict=True):
+            for number, beta in enumerate(BETAS):
+                at = {"noise": noise, "beta": beta}
+                line(axis, parts["theory"].sel(at), "alpha", "test_error", number=number)
+                dots(axis, parts["trained"].sel(at), "alpha", "test_error", number=number)
+            axis.set_xscale("log")
+            axis.set_yscale("log")
+            axis.set_title(rf"$\Delta$ = {noise:g}")
+            axis.set(xlabel=r"$\alpha = n/d^2$", ylabel="test error")
+        handles = [key(number, rf"$\beta = \beta_0$ = {beta:g}") for number, beta in enumerate(BETAS)]
+        axes[0].legend(handles=handles, loc="lower left")
+        print_caveats(figure, parts)
+    return figure
+
+
+def caption(parts: Parts) -> str:
+    """What is drawn, how it was computed, and where it differs from print."""
+    return (
+        "Test error of attention at three inverse temperatures, the same in student and target, with clean (left) and "
+        "noisy labels (right): the smoother the softmax, the smaller the error, except that the two smoothest cross "
+        f"where clean labels leave an error of 1e-3 and less (weight decay {WEIGHT_DECAY:g}, kappa_0 = {KAPPA_0:g}, "
+        f"kappa = {KAPPA:g}, {N_TOKENS} tokens). Dots: {words.networks(parts['trained'])}. Lines: theory, averages to "
+        f"a relative {ACCURACY:g}. At beta = {max(BETAS):g} noise keeps the error on a plateau up to alpha = 0.9; the "
+        "theory calls itself unstable at the end of it (replicon above 1), where the networks are slightly better. "
+        f"{words.BARS} In print the trainer is {PUBLISHED}, there is no theory, and the order is said to hold "
+        f"throughout: the crossing shows on an axis of logarithms only. {words.version(parts['theory'])}"
+    )
