@@ -170,7 +170,9 @@ def test_the_convex_solver_and_lbfgs_find_one_minimum():
     convex, gradient = (trained.sel(trainer=repr(t)) for t in (quadratic_curve.CONVEX, quadratic_curve.GRADIENT))
     apart = abs(convex["train_loss"] / gradient["train_loss"] - 1.0)
     assert float(apart.max()) < quadratic_curve.CONVEX.tol
-    assert float(abs(convex[ERROR] / gradient[ERROR] - 1.0).max()) < 5e-3
+    away = abs(convex[ERROR] / gradient[ERROR] - 1.0)
+    assert float(away.sel(alpha=slice(0.1, None)).max()) < 1e-3
+    assert float(away.max()) < 0.03  # on the fewest samples the loss is flat about its minimum
     spread = convex["train_loss_bar"] / convex["train_loss"]
     assert float(spread.min()) > 20 * float(apart.max())  # another minimum would show
 
@@ -270,7 +272,8 @@ def test_trained_methods_are_on_their_curves():
     for name in ("bayes", "best", "free"):
         few = parts[f"{name}_trained"].alpha < 0.15  # where the smallest data sets fluctuate
         assert near(parts[f"{name}_trained"].where(~few, drop=True), parts[name], ERROR, times=8.0), name
-    errors = [parts[f"{name}_trained"][ERROR].values for name in ("bayes", "best", "free")]
+    shared = parts["bayes_trained"].alpha
+    errors = [parts[f"{name}_trained"][ERROR].sel(alpha=shared).values for name in ("bayes", "best", "free")]
     assert (np.diff(errors, axis=0) > 0).all()
 
 
