@@ -308,3 +308,12 @@ def test_a_product_rule_is_refused_beyond_two_tokens():
     problem = ps.attention(ps.MarchenkoPastur(0.5), alpha=0.5, weight_decay=0.01, n_tokens=3)
     with pytest.raises(ValueError, match="two tokens"):
         ps.solve(problem, solver=ps.StateEvolution(rule=GaussHermite(24)))
+
+
+def test_a_number_of_which_nothing_is_known_is_no_answer():
+    """Scores of several hundred make labels too sharp for the rules: the root found has a loss above that of S = 0."""
+    target = ps.PointMasses([0.0, 347.561], [0.732943, 0.267057])
+    problem = ps.attention(target, alpha=876.7, weight_decay=1.0689, noise=0.23967, beta=1.60517)
+    with pytest.raises(ps.SolveError, match=r"is known to \d+ % of itself only\. Use a smaller beta") as caught:
+        ps.solve(problem, solver=ps.StateEvolution(accuracy=0.002, most_nodes=2**17))
+    assert caught.value.partial.error_bars["test_error"] > caught.value.partial.test_error

@@ -26,6 +26,7 @@ from presage.theory.trapezoid import Trapezoid
 from presage.theory.unpenalized import solve_unpenalized
 
 JUMPS_WORTH_SAYING = 1e-3
+UNKNOWN = 1.0  # a relative standard error above this leaves nothing of a number
 
 
 class Solver(ABC):
@@ -189,9 +190,18 @@ class StateEvolution(Solver):
                 "pass solver=StateEvolution(most_nodes=...) with more nodes to lower it."
             )
         message = f"{found.route}; averages by {_describe(found.rule)}"
-        return self._solution(
+        solution = self._solution(
             problem, found.state, found.bars, message, found.evaluations, found.residual, tuple(notes)
         )
+        if found.standard_error > UNKNOWN:
+            raise SolveError(
+                f"The averages over a sample are too rough: test error, loss or rank is known to "
+                f"{100 * found.standard_error:.0f} % of itself only.",
+                "Use a smaller beta or target, whose labels are less sharp, or solver=StateEvolution(most_nodes=...) "
+                "with more nodes; or take error.partial as it is.",
+                solution,
+            )
+        return solution
 
     def _partial(self, problem: Problem, state: State) -> Solution:
         bars = {name: float("inf") for name in OBSERVABLES}
