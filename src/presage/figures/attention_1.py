@@ -198,10 +198,10 @@ def _draw_ranks(axis: Any, parts: Parts) -> None:
             first = parted.isel(alpha=0)
             ends = [float(first["rightmost"]), float(first["rank"])]
             axis.plot([float(first["alpha"])] * 2, ends, color=colour, linestyle=":", linewidth=0.9)
-        last = row.isel(alpha=-1)
+        shown = row.sel(alpha=100.0, method="nearest")
         label = rf"$\kappa_0$ = {kappa_0:g}"
         axis.annotate(
-            label, (float(last["alpha"]), float(last["rank"])), xytext=(0, 3), textcoords="offset points", ha="right"
+            label, (float(shown["alpha"]), float(shown["rank"])), xytext=(0, 3), textcoords="offset points", ha="right"
         )
     axis.set_xscale("log")
     axis.set_ylim(0.0, 1.0)
