@@ -9,9 +9,10 @@ import numpy as np
 import presage as ps
 from presage.figures import words
 from presage.figures.kept import kept
-from presage.figures.style import BLACK, canvas, dots, key, line, print_caveats, style, threshold
+from presage.figures.style import BLACK, GREY, canvas, dots, key, line, print_caveats, style, threshold
 
 if TYPE_CHECKING:
+    import xarray as xr
     from matplotlib.figure import Figure
 
     from presage.figures.catalogue import Effort, Parts
@@ -26,10 +27,11 @@ PUBLISHED = "Adam, d = 100 with 16 seeds"
 
 POINTS = 24  # of a predicted curve
 EVERY = {"quick": 2, "full": 1}  # which of them
-LIMIT = {  # alpha of the ridgeless limit; beyond interpolation a point takes long
-    "quick": [0.03, 0.06, 0.1, 0.13, 0.148, 0.22, 0.6, 2.0],
-    "full": [0.03, 0.04, 0.06, 0.08, 0.1, 0.12, 0.13, 0.14, 0.148, 0.153, 0.17, 0.22, 0.35, 0.6, 1.0, 2.0],
+LIMIT = {  # alpha of the vanishing limit, up to a little above the threshold
+    "quick": [0.03, 0.06, 0.1, 0.13, 0.148, 0.1534],
+    "full": [0.03, 0.04, 0.06, 0.08, 0.1, 0.12, 0.13, 0.14, 0.148, 0.153, 0.1534, 0.17],
 }
+BEYOND = {"quick": [0.6, 2.0], "full": [0.35, 0.6, 1.0, 2.0]}  # where it has a finite minimum again
 TRAINED: dict[str, dict[str, Any]] = {
     "quick": {
         "trained": {"weight_decay": [0.03, 0.01], "alpha": [0.05, 0.15, 0.5, 1.2], "d": 50, "seeds": 4},
@@ -61,13 +63,21 @@ def data(effort: Effort) -> Parts:
         "theory": kept(
             ps.sweep(PROBLEM, ps.solve, weight_decay=WEIGHT_DECAYS, alpha=alphas(effort), solver=SOLVER), *drawn
         ),
-        "limit": kept(ps.sweep(PROBLEM, ps.ridgeless, alpha=LIMIT[effort]), *drawn, "train_error"),
+        "limit": _limit(LIMIT[effort]),
+        "limit_beyond": _limit(BEYOND[effort]),
         "thresholds": kept(ps.sweep(PROBLEM, ps.thresholds, noise=[NOISE]), "interpolation"),
     }
     for name, setting in TRAINED[effort].items():
         grid = {**setting, "trainer": ps.AMP(), "n_test": N_TEST}
         parts[name] = kept(ps.sweep(PROBLEM, ps.simulate, **grid), *drawn)
     return parts
+
+
+def _limit(points: list[float]) -> xr.Dataset:
+    """The vanishing limit, with the training loss over d^2: nothing is paid for the weights."""
+    table = kept(ps.sweep(PROBLEM, ps.ridgeless, alpha=points), "test_error", "train_error")
+    loss = {f"train_loss{bar}": table["alpha"] * table[f"train_error{bar}"] for bar in ("", "_bar")}
+    return table.assign(loss)
 
 
 def alphas(effort: Effort) -> Any:
@@ -77,13 +87,15 @@ def alphas(effort: Effort) -> Any:
 
 def draw(parts: Parts) -> Figure:
     """Test error on the left, training loss on the right."""
-    limit, edge = parts["limit"], float(parts["thresholds"]["interpolation"].squeeze())
-    # Zero has no place on an axis of logarithms: below the threshold the limit is not drawn there.
-    shown = {"test_error": limit, "train_loss": limit.isel(alpha=limit["train_loss"].values > 0.0)}
+    edge = float(parts["thresholds"]["interpolation"].squeeze())
+    limits = [parts["limit"], parts["limit_beyond"]]
     with style():
-        figure, axes = canvas(1, 2, height=2.9)
+        figure, axes = canvas(1, 2, height=3.4)
         for axis, name in zip(axes, ("test_error", "train_loss"), strict=True):
-            line(axis, shown[name], "alpha", name, color=BLACK, linestyle="-", linewidth=0.9)
+            for limit in limits:
+                # Zero has no place on an axis of logarithms: below the threshold the loss is not drawn.
+                shown = limit.isel(alpha=limit[name].values > 0.0)
+                line(axis, shown, "alpha", name, color=BLACK, linestyle="-", linewidth=0.9)
             for number, weight_decay in enumerate(WEIGHT_DECAYS):
                 at = {"weight_decay": weight_decay}
                 line(axis, parts["theory"].sel(at), "alpha", name, number=number)
@@ -92,12 +104,12 @@ def draw(parts: Parts) -> Figure:
                         dots(axis, parts[part].sel(at), "alpha", name, number=number)
             axis.set_xscale("log")
             axis.set(xlabel=r"$\alpha = n/d^2$", ylabel=name.replace("_", " ").replace("train ", "training "))
-        threshold(axes[0], edge, f"interpolation, {edge:.4f}", height=0.3)
-        threshold(axes[1], edge, f"interpolation, {edge:.4f}", height=0.55)
+            threshold(axis, edge, f"{edge:.4f}", height=0.25)
         axes[1].set_yscale("log")
         handles = [key(n, rf"$\lambda$ = {w:g}") for n, w in enumerate(WEIGHT_DECAYS)]
         handles.append(key(5, r"$\lambda \to 0^+$", color=BLACK, linestyle="-", marker="", linewidth=0.9))
-        figure.legend(handles=handles, loc="outside upper center", ncols=5)
+        handles.append(key(5, "interpolation", color=GREY, linestyle="--", marker="", linewidth=0.9))
+        figure.legend(handles=handles, loc="outside upper center", ncols=3)
         print_caveats(figure, parts)
     return figure
 
@@ -111,13 +123,13 @@ def caption(parts: Parts) -> str:
         "Test error (left) and training loss (right: the whole minimum over d^2, penalty included) of attention as "
         f"weight decay decreases (label noise {NOISE:g}, {N_TOKENS} tokens, beta = {BETA:g}, kappa_0 = {KAPPA_0:g}, "
         f"kappa = {KAPPA:g}). Lines: theory; black: the limit of vanishing weight decay, whose training loss is zero "
-        f"up to the interpolation threshold alpha = {edge:.4f} (dashed). The test error at weight decay "
-        f"{min(WEIGHT_DECAYS):g} peaks at alpha = {peak:.3f}, and falls less steeply after the peak than it rises "
-        f"before. Dots: trained networks, weight decay {_strengths(parts['trained'])}: "
-        f"{words.networks(parts['trained'])}; weight decay {_strengths(parts['trained_weak'])}: "
-        f"{words.networks(parts['trained_weak'])}. {words.BARS} In print the trainer is {PUBLISHED}; its text does not "
-        "name the values of the weight decay, those here are ours. The limit beyond the threshold is an addition. "
-        f"{words.version(theory)}"
+        f"up to the interpolation threshold alpha = {edge:.4f} (dashed); a little above it, where no line is drawn, no "
+        f"finite minimum without a penalty was found. The test error at weight decay {min(WEIGHT_DECAYS):g} peaks at "
+        f"alpha = {peak:.3f}, and the limit rises steeply to the threshold, unlike a cusp. Dots: trained networks, "
+        f"weight decay {_strengths(parts['trained'])}: {words.networks(parts['trained'])}; weight decay "
+        f"{_strengths(parts['trained_weak'])}: {words.networks(parts['trained_weak'])}. {words.BARS} In print the "
+        f"trainer is {PUBLISHED}; its text does not name the values of the weight decay, those here are ours. The "
+        f"limit beyond the threshold is an addition. {words.version(theory)}"
     )
 
 
