@@ -110,7 +110,7 @@ def _draw_errors(axis: Any, parts: Parts) -> None:
         handles.append(key(number, label))
     marks = parts["thresholds"].interp(kappa_0=KAPPA_0)[["perfect_recovery", "unfactorized_recovery"]] * UNITS
     threshold(axis, float(marks["perfect_recovery"]), "recovery, clean", height=0.36, color=COLOURS[0])
-    threshold(axis, float(marks["unfactorized_recovery"]), "recovery, clean", height=0.46, color=COLOURS[1])
+    threshold(axis, float(marks["unfactorized_recovery"]), "recovery, clean", height=0.41, color=COLOURS[1])
     axis.set_xscale("log")
     axis.set_yscale("log")
     axis.set(xlabel=f"{AXIS}, here {UNITS:g}" + r"$\,n/d^2$", ylabel="best test error")
