@@ -83,7 +83,7 @@ def test_a_quick_figure_has_points_of_the_full_one(shipped, name):
     for more in tokens:
         quick, full = (module.alphas(effort, *more) for effort in ("quick", "full"))
         assert set(quick) < set(full)
-        assert len(quick) >= len(full) // 2
+        assert len(quick) > len(full) // 3
         theory = parts["factorised" if name == "attention-3" else "theory" if not more else f"theory_{more[0]}"]
         assert np.array_equal(theory["alpha"].values, full)  # the shipped data is of the settings in the module
     grids = [module.TRAINED[effort] for effort in ("quick", "full")]
@@ -159,14 +159,18 @@ def test_2_the_peak_is_at_the_threshold_and_grows_as_weight_decay_falls(shipped)
     edge = float(parts["thresholds"]["interpolation"].squeeze())
     limit = parts["limit"]
     near = limit.sel(alpha=slice(0.1, 1.0))
-    assert float(near["alpha"][int(near["test_error"].argmax())]) == pytest.approx(edge, abs=0.03)
+    assert peak(near) == pytest.approx(edge, abs=0.02)
     theory = parts["theory"].sel(alpha=slice(0.12, 0.5))["test_error"]
     by_decay = theory.sortby("weight_decay", ascending=False).values
     assert (np.diff(by_decay, axis=0) > 0).all()  # smaller weight decay, larger error around the threshold
     weakest = parts["theory"].sel(weight_decay=1e-4).sel(alpha=slice(0.1, 1.0))
-    peak = float(weakest["alpha"][int(weakest["test_error"].argmax())])
-    assert edge * 0.9 < peak < edge * 1.4
-    assert float(weakest["test_error"].max()) < float(near["test_error"].max())
+    assert edge < peak(weakest) < 1.6 * edge
+    assert float(weakest["test_error"].max()) < float(near["test_error"].max()) == pytest.approx(0.5, abs=0.03)
+
+
+def peak(curve) -> float:
+    """Where the test error is largest."""
+    return float(curve["alpha"].values[np.argmax(curve["test_error"].values)])
 
 
 def test_2_the_training_loss_vanishes_before_the_threshold_only(shipped):
@@ -176,6 +180,7 @@ def test_2_the_training_loss_vanishes_before_the_threshold_only(shipped):
     before = (limit["alpha"] < edge).values
     assert (limit["train_loss"].values[before] == 0.0).all()
     assert (limit["train_loss"].values[~before] > 0.0).all()
+    assert (parts["limit_beyond"]["train_loss"].values > 0.0).all()
     theory = parts["theory"]["train_loss"]
     falls = theory.sel(weight_decay=1e-4) / theory.sel(weight_decay=1e-3)
     assert float(falls.sel(alpha=0.05, method="nearest")) == pytest.approx(0.1, rel=0.2)  # all of it is the penalty
@@ -340,6 +345,7 @@ def test_random_cells_of_the_predictions_can_be_made_again(shipped, figure, part
     for _ in range(2):
         cell = table.isel({name: int(rng.integers(table.sizes[name])) for name in axes})
         new = again(problem, run, cell, **options)
+        cell = cell[[name for name in cell.data_vars if name in new]]
         assert not catalogue.differences({part: new.drop_vars("outcome")}, {part: cell})
         for name in set(cell.data_vars) - {"outcome", "caveats"}:
             bar = f"{name}_bar"
