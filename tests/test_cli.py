@@ -434,7 +434,7 @@ class TestFigure:
         from presage.figures import catalogue
         from presage.figures.style import canvas
 
-        def data(effort):
+        def data(effort, sweep=None):
             value = {"full": 1.0, "quick": 1.5}[effort]
             table = {"loss": ("x", [value, 2.0]), "loss_bar": ("x", [0.01, 0.01]), "caveats": ("x", ["rough", ""])}
             return {"theory": xr.Dataset(table, coords={"x": [0.0, 1.0]})}

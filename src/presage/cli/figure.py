@@ -18,6 +18,7 @@ EXAMPLES = (
     "presage figure --list",
     "presage figure attention-1 --out attention-1.pdf",
     "presage figure attention-1 --quick",
+    "presage figure attention-1 --full --store runs",
     "presage figure all --out figures",
 )
 ALL = "all"
@@ -57,6 +58,12 @@ Data = Annotated[
     Path | None,
     typer.Option("--data", help="Write the numbers too, as one netCDF file.", metavar="FILE.nc", rich_help_panel=PANEL),
 ]
+Kept = Annotated[
+    Path | None,
+    typer.Option(
+        "--store", help="Keep what is computed anew in this folder: the same command goes on from it.", metavar="FOLDER"
+    ),
+]
 
 
 def figure(
@@ -67,6 +74,7 @@ def figure(
     recompute: Recompute = False,
     out: Out = None,
     data: Data = None,
+    store: Kept = None,
 ) -> None:
     """Draw a published figure and print its caption."""
     from presage.figures import catalogue
@@ -81,6 +89,8 @@ def figure(
         raise CommandError(_unknown(name, catalogue.names()))
     if quick and full:
         raise CommandError("`--quick` and `--full` exclude each other: one effort is meant. Leave one of them out.")
+    if store is not None and not (quick or full or recompute):
+        raise CommandError("`--store` is for what is computed anew. Add --quick or --full, or leave it out.")
     effort = "full" if full else "quick" if quick or recompute else None
     if name == ALL:
         if data is not None:
@@ -88,15 +98,15 @@ def figure(
         folder = out or Path("figures")
         _make(folder)
         for each in catalogue.names():
-            _draw(shown, each, effort, folder / f"{each}.png", None)
+            _draw(shown, each, effort, folder / f"{each}.png", None, store)
     else:
         path = out or Path(f"{name}.png")
         check_picture(path, "--out")
         _check_data(data)
-        _draw(shown, name, effort, path, data)
+        _draw(shown, name, effort, path, data, store)
 
 
-def _draw(shown: Console, name: str, effort: Any, path: Path, data: Path | None) -> None:
+def _draw(shown: Console, name: str, effort: Any, path: Path, data: Path | None, store: Path | None) -> None:
     from presage.figures import catalogue
     from presage.figures.style import caveats
 
@@ -106,7 +116,7 @@ def _draw(shown: Console, name: str, effort: Any, path: Path, data: Path | None)
         raise CommandError(
             f"There are no shipped data for {name}. Use `presage figure {name} --quick` to compute some."
         )
-    parts = catalogue.load(name) if effort is None else module.data(effort)
+    parts = catalogue.load(name) if effort is None else catalogue.compute(name, effort, store)
     save(module.draw(parts), path)
     say(shown, f"{module.TITLE}  [{module.SOURCE}]")
     shown.print(module.caption(parts))

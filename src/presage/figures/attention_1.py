@@ -25,7 +25,7 @@ from presage.figures.style import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from presage.figures.catalogue import Effort, Parts
+    from presage.figures.catalogue import Effort, Parts, Sweep
 
 TITLE = "Attention: test error, weight spectra and rank against the number of samples"
 SOURCE = "[BETKZ25] Figure 1"
@@ -65,20 +65,20 @@ PROBLEM = ps.attention(
 )
 
 
-def data(effort: Effort) -> Parts:
+def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
     """Predicted curves, spectra and ranks, and networks trained beside them."""
     parts = {
-        "theory": kept(ps.sweep(PROBLEM, ps.solve, kappa=KAPPAS, alpha=alphas(effort)), "test_error", "rank"),
-        "spectra": kept(ps.sweep(PROBLEM, spectra, alpha=SHOWN), "x", "density", "target_x", "target_density", "zeros"),
+        "theory": kept(sweep(PROBLEM, ps.solve, kappa=KAPPAS, alpha=alphas(effort)), "test_error", "rank"),
+        "spectra": kept(sweep(PROBLEM, spectra, alpha=SHOWN), "x", "density", "target_x", "target_density", "zeros"),
         "rank": kept(
-            ps.sweep(PROBLEM, bulks, kappa_0=RANKS, alpha=alphas(effort, MOST_RANK)), "rank", "rightmost", "bulks"
+            sweep(PROBLEM, bulks, kappa_0=RANKS, alpha=alphas(effort, MOST_RANK)), "rank", "rightmost", "bulks"
         ),
     }
     for name, setting in TRAINED[effort].items():
         shown = "spectra" in name
         grid = {**setting, "trainer": ps.AMP(), "n_test": N_TEST, **({} if shown else {"kappa": KAPPAS})}
         observables = ("rank", "eigenvalues") if shown else ("test_error", "rank")
-        parts[name] = kept(ps.sweep(PROBLEM, ps.simulate, **grid), *observables)
+        parts[name] = kept(sweep(PROBLEM, ps.simulate, **grid), *observables)
     return parts
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
-    from presage.figures.catalogue import Effort, Parts
+    from presage.figures.catalogue import Effort, Parts, Sweep
 
 TITLE = "Attention: interpolation peak of the test error as weight decay vanishes"
 SOURCE = "[BETKZ25] Figure 2"
@@ -56,26 +56,26 @@ PROBLEM = ps.attention(
 )
 
 
-def data(effort: Effort) -> Parts:
+def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
     """Predicted curves, their limit, the threshold, and networks trained beside them."""
     drawn = ("test_error", "train_loss")
     parts = {
         "theory": kept(
-            ps.sweep(PROBLEM, ps.solve, weight_decay=WEIGHT_DECAYS, alpha=alphas(effort), solver=SOLVER), *drawn
+            sweep(PROBLEM, ps.solve, weight_decay=WEIGHT_DECAYS, alpha=alphas(effort), solver=SOLVER), *drawn
         ),
-        "limit": _limit(LIMIT[effort]),
-        "limit_beyond": _limit(BEYOND[effort]),
-        "thresholds": kept(ps.sweep(PROBLEM, ps.thresholds, noise=[NOISE]), "interpolation"),
+        "limit": _limit(sweep, LIMIT[effort]),
+        "limit_beyond": _limit(sweep, BEYOND[effort]),
+        "thresholds": kept(sweep(PROBLEM, ps.thresholds, noise=[NOISE]), "interpolation"),
     }
     for name, setting in TRAINED[effort].items():
         grid = {**setting, "trainer": ps.AMP(), "n_test": N_TEST}
-        parts[name] = kept(ps.sweep(PROBLEM, ps.simulate, **grid), *drawn)
+        parts[name] = kept(sweep(PROBLEM, ps.simulate, **grid), *drawn)
     return parts
 
 
-def _limit(points: list[float]) -> xr.Dataset:
+def _limit(sweep: Sweep, points: list[float]) -> xr.Dataset:
     """The vanishing limit, with the training loss over d^2: nothing is paid for the weights."""
-    table = kept(ps.sweep(PROBLEM, ps.ridgeless, alpha=points), "test_error", "train_error")
+    table = kept(sweep(PROBLEM, ps.ridgeless, alpha=points), "test_error", "train_error")
     loss = {f"train_loss{bar}": table["alpha"] * table[f"train_error{bar}"] for bar in ("", "_bar")}
     return table.assign(loss)
 

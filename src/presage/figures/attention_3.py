@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
-    from presage.figures.catalogue import Effort, Parts
+    from presage.figures.catalogue import Effort, Parts, Sweep
 
 TITLE = "Attention: factorised against non-factorised training, and recovery thresholds"
 SOURCE = "[BETKZ25] Figure 3"
@@ -45,18 +45,18 @@ PROBLEMS = {
 }
 
 
-def data(effort: Effort) -> Parts:
+def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
     """The best error of both models, networks trained with the predicted best penalty, and thresholds."""
     parts = {}
     for name, problem in PROBLEMS.items():
-        best = ps.sweep(problem, ps.optimal_regularization, alpha=alphas(effort))
+        best = sweep(problem, ps.optimal_regularization, alpha=alphas(effort))
         parts[name] = kept(best, "test_error", "strength")
         setting = dict(TRAINED[effort])
         chosen = best.isel(alpha=setting.pop("of"))
-        parts[f"{name}_trained"] = kept(_trained(problem, chosen, **setting), "test_error")
+        parts[f"{name}_trained"] = kept(_trained(sweep, problem, chosen, **setting), "test_error")
     clean = PROBLEMS["factorised"].replace(noise=0.0)
     names = ("bayes_recovery", "perfect_recovery", "interpolation", "unfactorized_recovery")
-    parts["thresholds"] = kept(ps.sweep(clean, ps.thresholds, kappa_0=RANKS), *names)
+    parts["thresholds"] = kept(sweep(clean, ps.thresholds, kappa_0=RANKS), *names)
     return parts
 
 
@@ -65,7 +65,7 @@ def alphas(effort: Effort) -> Any:
     return (np.geomspace(LEAST, MOST, POINTS) / UNITS)[CHOSEN[effort]]
 
 
-def _trained(problem: Any, best: xr.Dataset, **setting: Any) -> xr.Dataset:
+def _trained(sweep: Sweep, problem: Any, best: xr.Dataset, **setting: Any) -> xr.Dataset:
     """Networks of each alpha, trained with the strength that is best there."""
     import xarray as xr
 
@@ -73,7 +73,7 @@ def _trained(problem: Any, best: xr.Dataset, **setting: Any) -> xr.Dataset:
     tables = []
     for alpha, strength in zip(best["alpha"].values, best["strength"].values, strict=True):
         grid = {"alpha": [alpha], penalty: max(float(strength), WEAKEST), **setting}
-        tables.append(ps.sweep(problem, ps.simulate, trainer=ps.AMP(), n_test=N_TEST, **grid))
+        tables.append(sweep(problem, ps.simulate, trainer=ps.AMP(), n_test=N_TEST, **grid))
     return xr.concat(tables, "alpha", coords=[penalty], join="exact", compat="equals")
 
 

@@ -14,7 +14,7 @@ from presage.figures.style import OPEN, canvas, dots, key, line, print_caveats, 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from presage.figures.catalogue import Effort, Parts
+    from presage.figures.catalogue import Effort, Parts, Sweep
 
 TITLE = "Attention: sequence-to-sequence against sequence-to-label"
 SOURCE = "[BETKZ25] Figure 4"
@@ -36,13 +36,13 @@ N_TEST = 10_000
 PROBLEM = ps.attention(ps.MarchenkoPastur(KAPPA_0), alpha=1.0, weight_decay=WEIGHT_DECAY, n_tokens=N_TOKENS, beta=BETA)
 
 
-def data(effort: Effort) -> Parts:
+def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
     """Networks trained on both tasks, with clean and with noisy labels, and the prediction for either."""
     drawn = ("test_error", "train_loss")
     setting = {"trainer": ps.LBFGS(), "n_test": N_TEST, **TRAINED[effort]}
     return {
-        "theory": kept(ps.sweep(PROBLEM, ps.solve, noise=NOISES, alpha=alphas(effort)), *drawn),
-        "trained": kept(ps.sweep(PROBLEM, ps.simulate, noise=NOISES, task=TASKS, **setting), *drawn),
+        "theory": kept(sweep(PROBLEM, ps.solve, noise=NOISES, alpha=alphas(effort)), *drawn),
+        "trained": kept(sweep(PROBLEM, ps.simulate, noise=NOISES, task=TASKS, **setting), *drawn),
     }
 
 

@@ -14,7 +14,7 @@ from presage.figures.style import canvas, dots, key, line, print_caveats, style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from presage.figures.catalogue import Effort, Parts
+    from presage.figures.catalogue import Effort, Parts, Sweep
 
 TITLE = "Attention: test error at three temperatures of the softmax"
 SOURCE = "[BETKZ25] Figure 5"
@@ -40,12 +40,12 @@ PROBLEM = ps.attention(
 )
 
 
-def data(effort: Effort) -> Parts:
+def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
     """Predicted curves, and networks trained beside them."""
     setting = {"trainer": ps.AMP(), "n_test": N_TEST, **TRAINED[effort]}
     solver = ps.StateEvolution(accuracy=ACCURACY)
-    theory = ps.sweep(PROBLEM, ps.solve, noise=NOISES, beta=BETAS, alpha=alphas(effort), solver=solver)
-    trained = ps.sweep(PROBLEM, ps.simulate, noise=NOISES, beta=BETAS, **setting)
+    theory = sweep(PROBLEM, ps.solve, noise=NOISES, beta=BETAS, alpha=alphas(effort), solver=solver)
+    trained = sweep(PROBLEM, ps.simulate, noise=NOISES, beta=BETAS, **setting)
     return {"theory": kept(theory, "test_error"), "trained": kept(trained, "test_error")}
 
 

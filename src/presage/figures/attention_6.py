@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
-    from presage.figures.catalogue import Effort, Parts
+    from presage.figures.catalogue import Effort, Parts, Sweep
 
 TITLE = "Attention: test error for two, three and five tokens on a rescaled axis"
 SOURCE = "[BETKZ25] Figure 6"
@@ -50,7 +50,7 @@ def units(n_tokens: int) -> float:
     return n_tokens * (n_tokens + 1) / 2 - 1
 
 
-def data(effort: Effort) -> Parts:
+def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
     """Predicted curves where they are affordable, what learning nothing gives, and trained networks."""
     parts = {}
     setting = {"trainer": ps.AMP(), "n_test": N_TEST, **TRAINED[effort]}
@@ -58,12 +58,12 @@ def data(effort: Effort) -> Parts:
     for T in TOKENS:
         fixed: dict[str, Any] = {"n_tokens": T, "noise": NOISES}
         parts[f"trained_{T}"] = kept(
-            ps.sweep(PROBLEM, ps.simulate, alpha=axis / units(T), **fixed, **setting), "test_error"
+            sweep(PROBLEM, ps.simulate, alpha=axis / units(T), **fixed, **setting), "test_error"
         )
-        nothing = ps.sweep(PROBLEM, ps.solve, weight_decay=STRONG, solver=SOLVERS[T], **fixed)
+        nothing = sweep(PROBLEM, ps.solve, weight_decay=STRONG, solver=SOLVERS[T], **fixed)
         parts[f"nothing_{T}"] = kept(nothing, "test_error", "rank")
         if T in PREDICTED[effort]:
-            theory = ps.sweep(PROBLEM, ps.solve, alpha=alphas(effort, T), solver=SOLVERS[T], **fixed)
+            theory = sweep(PROBLEM, ps.solve, alpha=alphas(effort, T), solver=SOLVERS[T], **fixed)
             parts[f"theory_{T}"] = kept(theory, "test_error")
     return parts
 

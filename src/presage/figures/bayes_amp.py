@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
-    from presage.figures.catalogue import Effort, Parts
+    from presage.figures.catalogue import Effort, Parts, Sweep
 
 TITLE = "Bayes-optimal attention: message passing reaches the curve, softmax and hardmax"
 SOURCE = "[BTEZ25]"
@@ -35,13 +35,13 @@ SIZES = {"full": [50, 100], "quick": [40, 60]}
 SEEDS = {"full": 12, "quick": 4}
 
 
-def data(effort: Effort) -> Parts:
+def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
     """Bayes-optimal errors along a curve and at the dots, and message passing at two sizes."""
     parts: Parts = {}
     for name, problem in PROBLEMS.items():
         alphas = np.union1d(ALPHAS[effort], TRAINED[effort])
-        parts[f"{name}_theory"] = kept(ps.sweep(problem, ps.bayes_optimal, alpha=alphas), "estimation_error")
-        trained = ps.sweep(
+        parts[f"{name}_theory"] = kept(sweep(problem, ps.bayes_optimal, alpha=alphas), "estimation_error")
+        trained = sweep(
             problem,
             ps.simulate,
             d=SIZES[effort],

@@ -13,7 +13,7 @@ from presage.figures.kept import kept
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from presage.figures.catalogue import Effort, Parts
+    from presage.figures.catalogue import Effort, Parts, Sweep
 
 TITLE = "Bayes-optimal against weight decay against a matrix without factors"
 SOURCE = "[BETKZ25] and [BTEZ25], with the talk on [ETZK25]"
@@ -54,25 +54,25 @@ def trained_at_best(problem: ps.Problem, *, d: int, seeds: int, processes: int |
     return ps.simulate(there, d=d, seeds=seeds, processes=processes, n_test=100, progress=False)
 
 
-def data(effort: Effort) -> Parts:
+def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
     """Every method with noise, predicted and trained, and without, predicted."""
     name, alpha, dots = "estimation_error", ALPHAS[effort], TRAINED[effort]
     size: dict[str, Any] = {"d": D[effort], "seeds": SEEDS[effort]}
-    bayes = ps.sweep(FACTORISED, ps.simulate, alpha=BY_BAYES[effort], trainer=BAYES, n_test=100, **size)
+    bayes = sweep(FACTORISED, ps.simulate, alpha=BY_BAYES[effort], trainer=BAYES, n_test=100, **size)
     clean = CLEAN[ps.thresholds(FREE).unfactorized_recovery > CLEAN]
     return {
-        "bayes": kept(ps.sweep(FACTORISED, ps.bayes_optimal, alpha=alpha), name),
-        "best": kept(ps.sweep(FACTORISED, best, alpha=OPTIMISED[effort]), name, "strength"),
-        "fixed": kept(ps.sweep(FACTORISED, ps.solve, alpha=alpha), name),
-        "free": kept(ps.sweep(FREE, best, alpha=OPTIMISED[effort]), name, "strength"),
+        "bayes": kept(sweep(FACTORISED, ps.bayes_optimal, alpha=alpha), name),
+        "best": kept(sweep(FACTORISED, best, alpha=OPTIMISED[effort]), name, "strength"),
+        "fixed": kept(sweep(FACTORISED, ps.solve, alpha=alpha), name),
+        "free": kept(sweep(FREE, best, alpha=OPTIMISED[effort]), name, "strength"),
         "bayes_trained": kept(bayes, name),
-        "best_trained": kept(ps.sweep(FACTORISED, trained_at_best, alpha=dots, **size), name),
-        "free_trained": kept(ps.sweep(FREE, trained_at_best, alpha=dots, **size), name),
-        "bayes_clean": kept(ps.sweep(FACTORISED, ps.bayes_optimal, noise=0.0, alpha=CLEAN), name),
-        "best_clean": kept(ps.sweep(FACTORISED, ps.ridgeless, noise=0.0, alpha=CLEAN), name),
-        "fixed_clean": kept(ps.sweep(FACTORISED, ps.solve, noise=0.0, alpha=CLEAN), name),
-        "free_clean": kept(ps.sweep(FREE, ps.ridgeless, noise=0.0, alpha=clean), name),
-        "thresholds": ps.sweep(FACTORISED, ps.thresholds, noise=[0.0])[[*THRESHOLDS, "outcome"]],
+        "best_trained": kept(sweep(FACTORISED, trained_at_best, alpha=dots, **size), name),
+        "free_trained": kept(sweep(FREE, trained_at_best, alpha=dots, **size), name),
+        "bayes_clean": kept(sweep(FACTORISED, ps.bayes_optimal, noise=0.0, alpha=CLEAN), name),
+        "best_clean": kept(sweep(FACTORISED, ps.ridgeless, noise=0.0, alpha=CLEAN), name),
+        "fixed_clean": kept(sweep(FACTORISED, ps.solve, noise=0.0, alpha=CLEAN), name),
+        "free_clean": kept(sweep(FREE, ps.ridgeless, noise=0.0, alpha=clean), name),
+        "thresholds": sweep(FACTORISED, ps.thresholds, noise=[0.0])[[*THRESHOLDS, "outcome"]],
     }
 
 

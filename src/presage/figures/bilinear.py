@@ -13,7 +13,7 @@ from presage.figures.kept import kept
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from presage.figures.catalogue import Effort, Parts
+    from presage.figures.catalogue import Effort, Parts, Sweep
 
 TITLE = "Bilinear sequence regression and its thresholds"
 SOURCE = "[ETBMZ24]"
@@ -35,16 +35,16 @@ THRESHOLDS = (
 )
 
 
-def data(effort: Effort) -> Parts:
+def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
     """Errors of clean labels, predicted and trained, and the thresholds of every rank."""
     name, alpha = "estimation_error", ALPHAS[effort]
     size: dict[str, Any] = {"d": D[effort], "seeds": SEEDS[effort], "n_test": 100}
     decays = [WEIGHT_DECAY, WEAK_DECAY]
-    trained = ps.sweep(PROBLEM, ps.simulate, alpha=TRAINED[effort], weight_decay=decays, **size)
-    thresholds = ps.sweep(PROBLEM, ps.thresholds, rank=RANKS, aspect=ASPECTS)
+    trained = sweep(PROBLEM, ps.simulate, alpha=TRAINED[effort], weight_decay=decays, **size)
+    thresholds = sweep(PROBLEM, ps.thresholds, rank=RANKS, aspect=ASPECTS)
     return {
-        "bayes": kept(ps.sweep(PROBLEM, ps.bayes_optimal, alpha=alpha), name),
-        "erm": kept(ps.sweep(PROBLEM, ps.solve, alpha=alpha, weight_decay=[0.0, *decays]), name, "rank"),
+        "bayes": kept(sweep(PROBLEM, ps.bayes_optimal, alpha=alpha), name),
+        "erm": kept(sweep(PROBLEM, ps.solve, alpha=alpha, weight_decay=[0.0, *decays]), name, "rank"),
         "trained": kept(trained, name, "rank"),
         "thresholds": kept(thresholds, *(threshold for threshold, _, _ in THRESHOLDS)),
     }

@@ -2,24 +2,27 @@
 
 A figure is a module of this package with
 
-    TITLE     one line for the list
-    SOURCE    where it was published, with its key in CITATION.cff
-    data(effort)     its numbers, as a dict of tables ("quick": coarser, in minutes; "full": those that are shipped)
-    draw(parts)      the picture of such numbers
-    caption(parts)   what the picture shows, how it was computed, and where it differs from print
+    TITLE                one line for the list
+    SOURCE               where it was published, with its key in CITATION.cff
+    data(effort, sweep)  its numbers, as a dict of tables ("quick": coarser, in minutes; "full": those that are shipped)
+    draw(parts)          the picture of such numbers
+    caption(parts)       what the picture shows, how it was computed, and where it differs from print
 """
 
 from __future__ import annotations
 
+import hashlib
 import importlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 import numpy as np
 
 from presage import _check
+from presage.sweeps.identity import canonical
 from presage.sweeps.store import write_table
+from presage.sweeps.sweep import sweep
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 
 Effort = Literal["quick", "full"]
 Parts = dict[str, "xr.Dataset"]
+Sweep = Callable[..., "xr.Dataset"]
 
 DATA = Path(__file__).with_name("data")
 NAMES = (
@@ -46,8 +50,8 @@ class Figure(Protocol):
     TITLE: str
     SOURCE: str
 
-    def data(self, effort: Effort) -> Parts:
-        """Compute the numbers."""
+    def data(self, effort: Effort, sweep: Sweep = ...) -> Parts:
+        """Compute the numbers, by `presage.sweep` or by one that remembers."""
 
     def draw(self, parts: Parts) -> Picture:
         """Draw them."""
@@ -67,6 +71,21 @@ def figure(name: str) -> Figure:
         reason, remedy = "there is no figure of that name", f"There are {', '.join(NAMES)}."
         raise _check.complaint("name", "be the name of a figure", reason, name, remedy)
     return cast(Figure, importlib.import_module(f"presage.figures.{name.replace('-', '_')}"))
+
+
+def compute(name: str, effort: Effort, store: Path | None = None) -> Parts:
+    """The data of a figure, computed anew. With a folder as `store`, a computation that was interrupted goes on."""
+    return figure(name).data(effort, sweep if store is None else _remembering(store / name))
+
+
+def _remembering(folder: Path) -> Sweep:
+    """A sweep with a store of its own for each problem and function."""
+
+    def remembered(problem: Any, run: Any, **grid: Any) -> xr.Dataset:
+        text = canonical(problem) + canonical(run)
+        return sweep(problem, run, store=folder / hashlib.sha256(text.encode()).hexdigest()[:12], **grid)
+
+    return remembered
 
 
 def shipped(name: str) -> Path:

@@ -13,7 +13,7 @@ from presage.figures.kept import kept
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from presage.figures.catalogue import Effort, Parts
+    from presage.figures.catalogue import Effort, Parts, Sweep
 
 TITLE = "Quadratic network: test error and training loss, with the convex solver and L-BFGS"
 SOURCE = "[ETZK25] and the talk on it"
@@ -39,9 +39,9 @@ SQUARE: dict[str, Any] = {
 DOT: dict[str, Any] = {"marker": "o", "markersize": 2.8, "color": style.BLACK}
 
 
-def data(effort: Effort) -> Parts:
+def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
     """Predictions at the weight decay of the talk and in the limit of none, and networks trained in two ways."""
-    trained = ps.sweep(
+    trained = sweep(
         PROBLEM,
         ps.simulate,
         alpha=TRAINED[effort],
@@ -51,12 +51,12 @@ def data(effort: Effort) -> Parts:
         n_test=1000,
     )
     names = ("estimation_error", "train_loss", "rank")
-    limit = ps.sweep(PROBLEM, ps.ridgeless, alpha=ALPHAS[effort])
+    limit = sweep(PROBLEM, ps.ridgeless, alpha=ALPHAS[effort])
     return {
-        "theory": kept(ps.sweep(PROBLEM, ps.solve, alpha=ALPHAS[effort]), *names),
+        "theory": kept(sweep(PROBLEM, ps.solve, alpha=ALPHAS[effort]), *names),
         "limit": kept(limit, "estimation_error", "train_error"),
         "trained": kept(trained, *names),
-        "thresholds": ps.sweep(PROBLEM, ps.thresholds, noise=[NOISE])[["interpolation", "outcome"]],
+        "thresholds": sweep(PROBLEM, ps.thresholds, noise=[NOISE])[["interpolation", "outcome"]],
     }
 
 

@@ -13,7 +13,7 @@ from presage.figures.kept import kept
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from presage.figures.catalogue import Effort, Parts
+    from presage.figures.catalogue import Effort, Parts, Sweep
 
 TITLE = "Quadratic network: learned spectra across sample sizes"
 SOURCE = "[ETZK25] and the talk on it"
@@ -59,16 +59,16 @@ def of_target(problem: ps.Problem) -> dict[str, Any]:
     return {"x": x, "density": law.density(x), "rank": law.nonzero}
 
 
-def data(effort: Effort) -> Parts:
+def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
     """Predicted laws, and the eigenvalues of trained networks."""
-    trained = ps.sweep(
+    trained = sweep(
         PROBLEM, ps.simulate, alpha=ALPHAS[effort], d=D[effort], seeds=SEEDS[effort], trainer=TRAINER, n_test=1000
     )
-    theory = ps.sweep(PROBLEM, predicted, alpha=ALPHAS[effort])
+    theory = sweep(PROBLEM, predicted, alpha=ALPHAS[effort])
     return {
         "theory": kept(theory, "x", "density", "rank", "left", "right", "mass"),
         "trained": kept(trained, "rank", "eigenvalues"),
-        "target": kept(ps.sweep(PROBLEM, of_target, noise=[NOISE]), "x", "density", "rank"),
+        "target": kept(sweep(PROBLEM, of_target, noise=[NOISE]), "x", "density", "rank"),
     }
 
 

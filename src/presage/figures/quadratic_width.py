@@ -14,7 +14,7 @@ from presage.figures.kept import kept
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from presage.figures.catalogue import Effort, Parts
+    from presage.figures.catalogue import Effort, Parts, Sweep
 
 TITLE = "Quadratic network: the same minimum for every width p >= d"
 SOURCE = "[ETZK25] and the talk on it; narrow students as in [GTXEKZ26]"
@@ -55,14 +55,14 @@ def trained(
     )
 
 
-def data(effort: Effort) -> Parts:
+def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
     """Predictions and trained networks at every width."""
-    networks = ps.sweep(
+    networks = sweep(
         PROBLEM, trained, alpha=ALPHAS, kappa=TRAINED[effort], d=D[effort], seeds=SEEDS[effort], trainer=TRAINER
     )
     names = ("estimation_error", "train_loss", "rank")
     return {
-        "theory": kept(ps.sweep(PROBLEM, predicted, alpha=ALPHAS, kappa=WIDTHS[effort]), *names),
+        "theory": kept(sweep(PROBLEM, predicted, alpha=ALPHAS, kappa=WIDTHS[effort]), *names),
         "trained": kept(networks, *names),
     }
 
