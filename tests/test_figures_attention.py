@@ -180,7 +180,6 @@ def test_2_the_training_loss_vanishes_before_the_threshold_only(shipped):
     before = (limit["alpha"] < edge).values
     assert (limit["train_loss"].values[before] == 0.0).all()
     assert (limit["train_loss"].values[~before] > 0.0).all()
-    assert (parts["limit_beyond"]["train_loss"].values > 0.0).all()
     theory = parts["theory"]["train_loss"]
     falls = theory.sel(weight_decay=1e-4) / theory.sel(weight_decay=1e-3)
     assert float(falls.sel(alpha=0.05, method="nearest")) == pytest.approx(0.1, rel=0.2)  # all of it is the penalty
