@@ -103,7 +103,7 @@ def test_the_attributes_say_what_made_it():
     assert json.loads(table.attrs["problem"])["noise"] == 0.5
     assert "samples" in table.attrs["run"]
     assert table.attrs["version"] == ps.__version__
-    assert table.attrs["seeds"] == "0"
+    assert table.attrs["seeds"] == "none"
 
 
 def test_predictions_are_those_of_solve_with_their_error_bars():
@@ -858,3 +858,35 @@ def test_memory_by_core_takes_the_place_of_memory_by_job():
 def test_what_sbatch_would_not_understand_is_refused(option):
     with pytest.raises(ValueError, match="`slurm_option` must"):
         script(["presage"], jobs=2, options=[option])
+
+
+def test_observables_of_like_names_are_all_kept():
+    def run(problem):
+        return {"a/b": 1.0, "a_b": 2.0, "x": np.arange(3.0), "x_0": 4.0, "noise": 5.0, "noise_bar": 6.0}
+
+    found = ps.sweep(NETWORK, run, alpha=[0.5, 1.0], noise=0.3, processes=1)
+    assert {float(found[name][0]) for name in ("a_b", "a_b_found", "x_0", "noise_found")} == {1.0, 2.0, 4.0, 5.0}
+    assert float(found["noise_found_bar"][0]) == 6.0
+    assert found["x"].dims == ("alpha", "x_0_axis")
+
+
+def test_error_bars_say_what_they_are():
+    solved = ps.sweep(NETWORK, ps.solve, alpha=[0.5], processes=1)
+    assert solved.test_error_bar.long_name == "half width of a 95 % interval"
+
+    def trained(problem):
+        return ps.simulate(problem, d=8, seeds=2, n_test=10, processes=1)
+
+    assert "standard error" in ps.sweep(NETWORK, trained, alpha=[0.5], processes=1).test_error_bar.long_name
+    own = ps.sweep(NETWORK, lambda problem: {"a": 1.0, "a_bar": 0.1}, alpha=[0.5], processes=1)
+    assert "long_name" not in own.a_bar.attrs
+
+
+def test_seeds_are_those_of_the_random_numbers():
+    def seeds(run, **grid):
+        return ps.sweep(NETWORK, run, alpha=[0.5], processes=1, **grid).attrs["seeds"]
+
+    assert seeds(ps.solve) == "0"
+    assert seeds(ps.solve, solver=ps.StateEvolution(seed=7)) == "7"
+    assert seeds(ps.thresholds) == "none"
+    assert seeds(ps.simulate, d=8, seeds=2, n_test=10) == "2"

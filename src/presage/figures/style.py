@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from presage.figures.catalogue import Parts
 
-# Okabe and Ito's colours, in an order of increasing lightness, so that they stay apart in grey.
+# Okabe and Ito's colours; line styles and markers differ as well, since in grey some of them are alike.
 BLACK, BLUE, ORANGE, GREEN, PINK, SKY = "0.1", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9"
 COLOURS = (BLUE, ORANGE, GREEN, PINK, SKY, BLACK)
 LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, final
 
 from presage.sweeps.grid import Cell
-from presage.sweeps.observed import caveats, message, observed
+from presage.sweeps.observed import caveats, meaning_of_bars, message, observed
 from presage.sweeps.store import Record, Store, Writer
 
 
@@ -51,7 +51,13 @@ class Work:
         said: Record
         try:
             result = self._warm_or_cold(cell, options, neighbour)
-            said = {"values": observed(result), "outcome": message(result), "caveats": caveats(result), "failed": False}
+            said = {
+                "values": observed(result),
+                "bars": meaning_of_bars(result),
+                "outcome": message(result),
+                "caveats": caveats(result),
+                "failed": False,
+            }
         except Exception as failure:  # a cell that fails is a row with its reason
             words = f"failed: {failure}" if str(failure) else f"failed: {type(failure).__name__}"
             said = {"values": {}, "outcome": words, "caveats": "", "failed": True}

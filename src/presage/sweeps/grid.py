@@ -61,6 +61,8 @@ class Grid:
                     f"The problem has {', '.join(problem.names())}; the function has {', '.join(option_names(run))}.",
                 )
             if _is_list(value):
+                if name == "seeds" and "d" in option_names(run):
+                    raise _seeds_of_networks(value)
                 axes[name] = _axis(name, value)
             else:
                 fixed[name] = value.item() if hasattr(value, "ndim") else value
@@ -157,11 +159,13 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, list | tuple | range) or bool(getattr(value, "ndim", 0))
 
 
+def _seeds_of_networks(given: Any) -> ValueError:
+    reason = "each number along an axis of a sweep would be one cell with so many seeds"
+    remedy = "Use for example seeds=8, or run=functools.partial(simulate, seeds=[3, 5, 8])."
+    return _check.complaint("seeds", "be one number here", reason, given, remedy)
+
+
 def _axis(name: str, given: Any) -> list[Any]:
-    if name == "seeds":
-        reason = "each number along an axis of a sweep would be one cell with so many seeds"
-        remedy = "Use for example seeds=8, or run=functools.partial(simulate, seeds=[3, 5, 8])."
-        raise _check.complaint("seeds", "be one number here", reason, given, remedy)
     values = np.asarray(given).tolist() if hasattr(given, "ndim") else list(given)
     if not values or getattr(given, "ndim", 1) != 1:
         raise _check.complaint(name, "be a list of values", "an axis of the grid has at least one", given, EXAMPLE)

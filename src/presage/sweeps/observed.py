@@ -23,7 +23,7 @@ def observed(result: Any) -> Observed:
         return {"value": float(result)}
     if isinstance(result, Mapping):
         return {str(name): _plain(name, value) for name, value in result.items()}
-    if hasattr(result, "standard_error") and hasattr(result, "seeds"):
+    if _is_ensemble(result):
         return _of_networks(result)
     if hasattr(result, "solution"):  # an optimum: the strength found, and the prediction there
         return {"strength": float(result.value), **observed(result.solution)}
@@ -38,6 +38,13 @@ def observed(result: Any) -> Observed:
     )
 
 
+def meaning_of_bars(result: Any) -> str:
+    """What the error bars of a result are; "" for those of a function of one's own, which only it knows."""
+    if _is_ensemble(result):
+        return "standard error of the mean over the seeds"
+    return "" if _is_number(result) or isinstance(result, Mapping) else "half width of a 95 % interval"
+
+
 def caveats(result: Any) -> str:
     """What the result says against itself, as one text."""
     return " ".join(getattr(result, "caveats", ()))
@@ -46,6 +53,10 @@ def caveats(result: Any) -> str:
 def message(result: Any) -> str:
     """How the result was found, in words."""
     return str(getattr(result, "message", "") or "done")
+
+
+def _is_ensemble(result: Any) -> bool:
+    return hasattr(result, "standard_error") and hasattr(result, "seeds")
 
 
 def _of_prediction(result: Any) -> Observed:

@@ -138,16 +138,23 @@ def _engine(work: Work, chains: list[list[Cell]], workers: int, client: Any) -> 
 
 def _attributes(points: Grid) -> dict[str, Any]:
     """What made the table."""
-    attributes = {
+    return {
         "problem": canonical(points.problem),
         "run": canonical(points.run),
         "version": presage.__version__,
-        "seeds": "0",
+        "seeds": _seeds(points),
     }
+
+
+def _seeds(points: Grid) -> str:
+    """The seeds of the random numbers behind the table: of data sets, or of the points at which averages are taken."""
+    names = option_names(points.run)
     options = {**getattr(points.run, "keywords", {}), **points.fixed}
-    if "seeds" in option_names(points.run):
-        attributes["seeds"] = str(options.get("seeds", "those that the function takes by itself"))
-    return attributes
+    if "seeds" in names:
+        return str(options.get("seeds", "those that the function takes by itself"))
+    if "solver" in names:
+        return str(getattr(options.get("solver"), "seed", 0))
+    return "none"
 
 
 def _folder(store: Any) -> Path:
@@ -200,7 +207,7 @@ def _length(points: Grid, count: int, workers: int) -> int:
 
 def _check_part(part: Any) -> tuple[int, int]:
     reason, remedy = "it names one of the parts of a sweep, counted from 1", "Use for example part=(3, 10)."
-    whole = isinstance(part, tuple) and len(part) == 2 and all(isinstance(number, int) for number in part)
+    whole = isinstance(part, tuple) and len(part) == 2 and all(type(number) is int for number in part)
     if not whole or not 1 <= part[0] <= part[1]:
         raise _check.complaint("part", "be two whole numbers (i, n) with 1 <= i <= n", reason, part, remedy)
     return part[0], part[1]

@@ -15,10 +15,7 @@ if TYPE_CHECKING:
 
 NOT_YET = "not computed yet"
 INNER = {"eigenvalues": ("seed", "eigenvalue"), "singular_values": ("seed", "singular_value")}
-MEANS = {
-    "solve": "half width of a 95 % interval",
-    "simulate": "standard error of the mean over the seeds",
-}
+RESERVED = ("outcome", "caveats", "seconds")
 
 
 def table(grid: Grid, records: dict[str, Record], attributes: dict[str, Any]) -> xr.Dataset:
@@ -28,12 +25,14 @@ def table(grid: Grid, records: dict[str, Record], attributes: dict[str, Any]) ->
     rows = [records.get(cell.key) for cell in grid.cells]
     names = list(dict.fromkeys(name for row in rows if row is not None for name in row["values"]))
     data: dict[str, Any] = {}
-    taken = {*grid.names, "outcome", "caveats", "seconds"}
-    for name in names:
+    labels = _names_in_the_table(names, {*grid.names, *RESERVED})
+    taken = {*labels.values(), *grid.names, *RESERVED}
+    meanings = {row.get("bars", "") for row in rows if row is not None and not row["failed"]}
+    meaning = {"long_name": meanings.pop()} if len(meanings) == 1 and "" not in meanings else {}
+    for name, label in labels.items():
         values = [None if row is None else row["values"].get(name) for row in rows]
-        label = _label(name, taken)
-        dimensions, array = _column(label, values, grid)
-        data[label] = ((*grid.axes, *dimensions), array, _meaning(name, attributes["run"]))
+        dimensions, array = _column(label, values, grid.shape, taken)
+        data[label] = ((*grid.axes, *dimensions), array, meaning if name.endswith(BAR) else {})
     for name, empty in (("outcome", NOT_YET), ("caveats", "")):
         words = np.array([empty if row is None else row[name] for row in rows], dtype=object)
         data[name] = (tuple(grid.axes), words.reshape(grid.shape))
@@ -42,35 +41,39 @@ def table(grid: Grid, records: dict[str, Record], attributes: dict[str, Any]) ->
     return xr.Dataset(data, coords=_coordinates(grid), attrs=attributes)
 
 
-def _label(name: str, taken: set[str]) -> str:
-    """The name of an observable in the table; one that an axis has already is followed by _found."""
-    stem, bar = (name.removesuffix(BAR), BAR) if name.endswith(BAR) else (name, "")
-    return (f"{stem}_found{bar}" if stem in taken else name).replace("/", "_")  # netCDF has folders behind a slash
+def _names_in_the_table(names: list[str], taken: set[str]) -> dict[str, str]:
+    """The observables' names in the table; one that is taken already is followed by _found, and its bar likewise."""
+    labels: dict[str, str] = {}
+    for name in sorted(names, key=lambda name: name.endswith(BAR)):  # bars last: they are named after their observable
+        stem = name.removesuffix(BAR)
+        # netCDF has folders behind a slash
+        label = labels[stem] + BAR if name != stem and stem in labels else name.replace("/", "_")
+        while label in taken or label in labels.values():
+            label += "_found"
+        labels[name] = label
+    return {name: labels[name] for name in names}
 
 
-def _column(name: str, values: list[Any], grid: Grid) -> tuple[tuple[str, ...], Any]:
+def _column(name: str, values: list[Any], shape: tuple[int, ...], taken: set[str]) -> tuple[tuple[str, ...], Any]:
     """The values of one observable as an array; arrays of different lengths are filled up with NaN."""
     if any(isinstance(value, str) for value in values):
-        return (), np.array(["" if value is None else str(value) for value in values], dtype=object).reshape(grid.shape)
+        return (), np.array(["" if value is None else str(value) for value in values], dtype=object).reshape(shape)
     arrays = [np.asarray(np.nan if value is None else value, dtype=np.float64) for value in values]
     depth = max(array.ndim for array in arrays)
     shapes = [(1,) * (depth - array.ndim) + array.shape for array in arrays]
-    inner = tuple(max(shape[k] for shape in shapes) for k in range(depth))
+    inner = tuple(max(one[k] for one in shapes) for k in range(depth))
     full = np.full((len(arrays), *inner), np.nan)
-    for row, (array, shape) in enumerate(zip(arrays, shapes, strict=True)):
-        place: Any = (row, *(slice(n) for n in shape))
-        full[place] = array.reshape(shape)
+    for row, (array, one) in enumerate(zip(arrays, shapes, strict=True)):
+        place: Any = (row, *(slice(n) for n in one))
+        full[place] = array.reshape(one)
     dimensions: tuple[str, ...] = INNER.get(name, ())
-    if len(dimensions) != depth or grid.names & set(dimensions):
-        dimensions = tuple(f"{name}_{k}" for k in range(depth))
-    return dimensions, full.reshape((*grid.shape, *inner))
+    if len(dimensions) != depth or taken & set(dimensions):
+        dimensions = tuple(_free(f"{name}_{k}", taken) for k in range(depth))
+    return dimensions, full.reshape((*shape, *inner))
 
 
-def _meaning(name: str, run: str) -> dict[str, str]:
-    if not name.endswith(BAR):
-        return {}
-    kind = "simulate" if "simulate" in run else "solve"
-    return {"long_name": MEANS[kind]}
+def _free(name: str, taken: set[str]) -> str:
+    return _free(f"{name}_axis", taken) if name in taken else name
 
 
 def _coordinates(grid: Grid) -> dict[str, Any]:
