@@ -201,3 +201,16 @@ def test_sampled_matrices_have_the_law():
 def test_bad_input_is_said_in_words(make, text):
     with pytest.raises(ValueError, match=text):
         make()
+
+
+@pytest.mark.parametrize("aspect", [1.0, 1.001, 2.0, 30.0])
+@pytest.mark.parametrize("rank", [0.01, 0.0256, 0.1, 0.5, 0.99])
+def test_transform_of_a_product_is_that_of_its_zeros_near_zero(rank, aspect):
+    """Between the atom and the lower edge a, ``w G(w)`` is below the mass of the atom by ``r w/(a-w)`` at most."""
+    law = GaussianProduct(rank, aspect).squared
+    edge = law.support[-1, 0]
+    w = edge * np.logspace(-30.0, -1.0, 59)
+    found = w * law.stieltjes(w)
+    assert (found.imag == 0.0).all()
+    assert (found.real <= 1.0 - rank + 1e-12).all()
+    assert (found.real >= 1.0 - rank - rank * w / (edge - w) - 1e-12).all()

@@ -13,6 +13,7 @@ from numba import njit
 from presage.model.laws import NO_ATOMS, Atoms, Complexes, Floats, SpectralLaw
 
 REAL = 1e-9  # relative: an imaginary part below this is rounding, or the argument is on the axis
+NO_ROOT = 1e-6  # relative: what the cubic leaves at a number that is none of its roots
 
 
 @final
@@ -108,6 +109,10 @@ def product_squares_at(w, b, r):  # type: ignore[no-untyped-def]
             if slope == 0:
                 break
             kappa -= (((kappa + a2) * kappa + a1) * kappa + a0) / slope
+        left = abs(((kappa + a2) * kappa + a1) * kappa + a0)
+        if left > NO_ROOT * (((abs(kappa) + abs(a2)) * abs(kappa) + abs(a1)) * abs(kappa) + abs(a0)):
+            cube *= turn  # lost to rounding, beside a root that is far larger
+            continue
         g = kappa / w
         k = _excess(kappa, g, b, r)
         score = min(-k.imag / (abs(k) + 1e-300), -g.imag / (abs(g) + 1e-300))
@@ -119,7 +124,8 @@ def product_squares_at(w, b, r):  # type: ignore[no-untyped-def]
         if score > straight_score:
             straight, straight_score = kappa, score
         cube *= turn
-    on_axis = best_score < REAL and w.imag <= REAL * abs(w)
+    # Real w are outside of the support, where imaginary parts are rounding: two small roots nearly meet there.
+    on_axis = w.imag == 0 or (best_score < REAL and w.imag <= REAL * abs(w))
     kappa = straight if on_axis else best
     if on_axis and w.imag == 0:
         kappa = complex(kappa.real, 0.0)
