@@ -21,7 +21,7 @@ OUTPUT = ""
 # Directives of Sphinx, which have no code in them.
 DIRECTIVES = ("{toctree}", "{include}", "{list-table}")
 # Commands that need a network, a queue or a repository.
-NOT_RUN = ("python", ".venv/bin/pip", "pip", "git", "cd", "make", "sbatch")
+NOT_RUN = ("python", "source", ".venv/bin/pip", "pip", "git", "cd", "make", "sbatch")
 
 
 @dataclass(frozen=True)
