@@ -890,3 +890,8 @@ def test_seeds_are_those_of_the_random_numbers():
     assert seeds(ps.solve, solver=ps.StateEvolution(seed=7)) == "7"
     assert seeds(ps.thresholds) == "none"
     assert seeds(ps.simulate, d=8, seeds=2, n_test=10) == "2"
+
+
+def test_a_part_without_a_store_is_refused():
+    with pytest.raises(ValueError, match=r"`part` must come with a store.*Got part=\(1, 2\)"):
+        ps.sweep(NETWORK, ps.solve, alpha=[0.5, 1.0], part=(1, 2))

@@ -69,7 +69,7 @@ def sweep(
         SweepInterrupted: on Ctrl-C; what had ended is in the store.
     """
     points = Grid.of(problem, run, grid)
-    share = (1, 1) if part is None else _check_part(part)
+    share = (1, 1) if part is None else _check_part(part, store)
     cells = points.cells
     attributes = _attributes(points)
     folder = None if store is None else Store(_folder(store))
@@ -205,11 +205,14 @@ def _length(points: Grid, count: int, workers: int) -> int:
     return min(LONGEST, max(count // (SHARE * workers), WARM if points.warm is not None else 1))
 
 
-def _check_part(part: Any) -> tuple[int, int]:
+def _check_part(part: Any, store: Any) -> tuple[int, int]:
     reason, remedy = "it names one of the parts of a sweep, counted from 1", "Use for example part=(3, 10)."
     whole = isinstance(part, tuple) and len(part) == 2 and all(type(number) is int for number in part)
     if not whole or not 1 <= part[0] <= part[1]:
         raise _check.complaint("part", "be two whole numbers (i, n) with 1 <= i <= n", reason, part, remedy)
+    if store is None:
+        reason, remedy = "the parts of a sweep meet in a store, and there is none", 'Use for example store="runs".'
+        raise _check.complaint("part", "come with a store", reason, part, remedy)
     return part[0], part[1]
 
 
