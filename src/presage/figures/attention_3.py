@@ -22,7 +22,7 @@ SOURCE = "[BETKZ25] Figure 3"
 
 KAPPA_0, NOISE, N_TOKENS, BETA = 0.05, 0.05, 2, 1.0
 WEAKEST = 1e-4  # strength of the networks whose best one is weaker: with less, training takes very long for little
-UNITS = N_TOKENS * (N_TOKENS + 1) / 2 - 1  # labels that a sample shows: the axes are alpha in units of this
+UNITS = ps.Softmax(N_TOKENS).n_active  # labels that a sample shows: the axes are alpha in units of this
 LEAST, MOST = 0.02, 4.0  # of the axis, that is of UNITS alpha
 PUBLISHED = "Adam, d = 100 with 8 seeds"
 

@@ -46,9 +46,9 @@ COMPUTED: dict[str, Any] = {"marker": ".", "markersize": 3.0}  # curves of few p
 PROBLEM = ps.attention(ps.MarchenkoPastur(KAPPA_0), alpha=1.0, weight_decay=WEIGHT_DECAY, beta=BETA, kappa=KAPPA)
 
 
-def units(n_tokens: int) -> float:
+def units(n_tokens: int) -> int:
     """Labels that a sample shows of the target: entries of a symmetric matrix, less the one that a softmax hides."""
-    return n_tokens * (n_tokens + 1) / 2 - 1
+    return ps.Softmax(n_tokens).n_active
 
 
 def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:

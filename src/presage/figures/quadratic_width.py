@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,8 +36,8 @@ NARROW = (
 
 
 def as_penalised(problem: ps.Problem) -> ps.Problem:
-    """The problem with the weight decay that puts the same price on S at every width: lambda~ = sqrt(kappa) lambda."""
-    return problem.replace(weight_decay=LAMBDA_TILDE / sqrt(problem.kappa))
+    """The problem with the weight decay that puts the same price lambda~ on S at every width."""
+    return problem.replace(weight_decay=LAMBDA_TILDE / ps.NuclearPSD(1.0).lambda_tilde(problem.kappa))
 
 
 def predicted(problem: ps.Problem) -> ps.Solution:
