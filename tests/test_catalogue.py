@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ import xarray as xr
 
 import presage as ps
 from presage import cite
-from presage.figures import catalogue
+from presage.figures import bayes_erm, catalogue
+from presage.sweeps.identity import canonical
 
 PROBLEM = ps.quadratic_network(ps.MarchenkoPastur(0.2), alpha=0.5, weight_decay=0.02, noise=0.5)
 
@@ -48,6 +50,58 @@ def test_every_name_has_data_that_says_what_made_it(name):
         assert re.fullmatch(r"\d+\.\d+.*", str(shipped.attrs["version"])), part
         assert str(shipped.attrs["seeds"]), part
         assert "problem" in shipped.attrs, part
+
+
+def recorder(shipped: catalogue.Parts) -> catalogue.Sweep:
+    """A sweep that computes nothing: it returns the grid it was given, with what the figures go on to use."""
+    best = [table for table in shipped.values() if "strength" in table]
+
+    def recorded(problem: Any, run: Any, **grid: Any) -> xr.Dataset:
+        coords = {name: _labels(values) for name, values in grid.items()}
+        axes = {name: len(labels) for name, labels in coords.items() if isinstance(labels, list)}
+        names = ("test_error", "train_error", *bayes_erm.THRESHOLDS, "interpolation", "outcome", "seconds")
+        zeros = {name: (tuple(axes), np.zeros(tuple(axes.values()))) for name in (*names, "train_error_bar")}
+        attrs = {"problem": canonical(problem), "run": canonical(run), "seeds": str(grid.get("seeds", 0))}
+        table = xr.Dataset(zeros, coords=coords, attrs=attrs)
+        if run in (ps.optimal_regularization, bayes_erm.best):
+            table = table.assign(strength=table["test_error"])
+        for known in best:  # networks are trained at the best strengths, which are not computed here
+            if [known.attrs[name] for name in ("problem", "run")] == [attrs[name] for name in ("problem", "run")]:
+                table = table.assign(strength=("alpha", known["strength"].values))
+        return table
+
+    return recorded
+
+
+def _labels(values: Any) -> Any:
+    """Values of a parameter as a sweep labels them: objects by their words."""
+    if isinstance(values, (list, np.ndarray)):
+        return [_labels(value) for value in values]
+    return values if isinstance(values, (int, float, str)) else str(values)
+
+
+def unlike(part: xr.Dataset, shipped: xr.Dataset) -> list[str]:
+    """Settings in which two tables differ: the problem, the function, and every coordinate."""
+    found = [name for name in ("problem", "run", "seeds") if part.attrs[name] != shipped.attrs.get(name)]
+    found += [str(name) for name in set(part.coords) ^ set(shipped.coords)]
+    for name in set(part.coords) & set(shipped.coords):
+        mine, yours = part[name].values, shipped[name].values
+        same = np.allclose if mine.dtype.kind in "fiu" and mine.shape == yours.shape else np.array_equal
+        if not same(mine, yours):
+            found.append(str(name))
+    return sorted(found)
+
+
+@pytest.mark.parametrize("name", catalogue.names())
+def test_shipped_data_is_of_the_settings_in_the_module(name):
+    """Problem, function, alphas, sizes, seeds, trainers and solvers: a module that is changed needs new data."""
+    shipped = catalogue.load(name)
+    parts = catalogue.figure(name).data("full", sweep=recorder(shipped))
+    assert set(parts) == set(shipped)
+    for part, table in parts.items():
+        assert unlike(table, shipped[part]) == [], part
+    quick = catalogue.figure(name).data("quick", sweep=recorder({}))  # a negative control
+    assert any(unlike(quick[part], shipped[part]) for part in quick)
 
 
 def test_an_unknown_name_is_refused_in_words():
@@ -114,6 +168,32 @@ def test_what_is_missing_is_a_difference():
     assert catalogue.differences({"theory": table([0.1])}, known) == ["trained: was not computed again."]
     bare = {**known, "theory": known["theory"].drop_vars(["error", "error_bar"])}
     assert catalogue.differences(bare, known) == ["theory: error was not computed again."]
+
+
+def test_numbers_without_a_bar_are_compared_too():
+    """Thresholds, strengths and spectra have none: they come out again up to rounding, trained ones up to 1e-4."""
+    known = {"thresholds": table([0.1, 0.2]).drop_vars(["error", "error_bar"])}
+    for trained, allowed in ((False, 1e-6), (True, 1e-4)):
+        old = {"thresholds": known["thresholds"].assign(n_seeds=3) if trained else known["thresholds"]}
+        for times, differs in ((0.5, False), (3.0, True)):
+            moved = {"thresholds": old["thresholds"].assign(note=old["thresholds"]["note"] + times * allowed)}
+            said = ["thresholds: note differs at 2 of 2 points, most at {'alpha': 0.1}."] if differs else []
+            assert catalogue.differences(moved, old) == said
+
+
+def test_a_part_without_numbers_is_not_said_to_agree():
+    words = {"theory": xr.Dataset({"outcome": ("alpha", ["done"]), "seconds": ("alpha", [1.0])}, {"alpha": [0.1]})}
+    assert catalogue.differences(words, words) == ["theory: has no number that could be compared."]
+
+
+def test_spectra_of_fewer_seeds_are_compared_seed_by_seed():
+    values = np.arange(12.0).reshape(1, 3, 4)
+    known = {"trained": xr.Dataset({"eigenvalues": (("alpha", "seed", "eigenvalue"), values)}, {"alpha": [0.1]})}
+    fewer = {"trained": known["trained"].isel(seed=slice(2))}
+    assert catalogue.differences(fewer, known) == []
+    moved = {"trained": fewer["trained"] + xr.DataArray([0.0, 0.1], dims="seed")}
+    (found,) = catalogue.differences(moved, known)
+    assert found.startswith("trained: eigenvalues differs at 4 of 8 points")
 
 
 def test_networks_of_another_size_are_not_compared():

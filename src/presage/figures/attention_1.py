@@ -213,7 +213,8 @@ def _draw_ranks(axis: Any, parts: Parts) -> None:
 def caption(parts: Parts) -> str:
     """What is drawn, how it was computed, and where it differs from print."""
     shown = [table for name, table in parts.items() if name.startswith("trained_spectra")]
-    splits = ", ".join(f"{alpha:.2g} (kappa_0 = {kappa_0:g})" for kappa_0, alpha in parting(parts).items())
+    splits = ", ".join(f"{alpha:.3g} (kappa_0 = {kappa_0:g})" for kappa_0, alpha in parting(parts).items())
+    most = float(parts["rank"]["alpha"].max())
     return (
         f"Single-head tied attention with weight decay {WEIGHT_DECAY:g}, label noise {NOISE:g}, {N_TOKENS} tokens, "
         f"beta = {BETA:g} and a Marchenko-Pastur target of kappa_0 = {KAPPA_0:g}. "
@@ -222,9 +223,18 @@ def caption(parts: Parts) -> str:
         "Bottom left: test error, which hardly depends on the width kappa of the student "
         f"(dots: {words.networks(parts['trained'], parts['trained_many'])}). "
         "Bottom right: predicted rank (solid) and, from where the bulks part, the mass of the right-most bulk "
-        f"(dashed), which is then kappa_0; they part at alpha = {splits}. "
+        "(dashed), which is then kappa_0; the first points of the curves at which they have parted are alpha = "
+        f"{splits}. "
         f"{words.BARS} In print the trainer is {PUBLISHED}, and bars are standard deviations. Differs from print: "
         "eigenvalues carry the factor m_hat/Sigma_hat that equation (13) lacks, without which the second moment of the "
-        "spectrum would be 13 to 30 % too large; the axis of the rank goes on to where the bulks of the largest "
-        f"kappa_0 part. {words.version(parts['theory'])}"
+        f"spectrum would be 13 to 30 % too large; the axis of the rank goes on to alpha = {most:g}, {_seen(parts)}. "
+        f"{words.version(parts['theory'])}"
     )
+
+
+def _seen(parts: Parts) -> str:
+    """Which of the partings of the bulks the axis of the rank takes in."""
+    never = [f"{kappa_0:g}" for kappa_0 in RANKS if kappa_0 not in parting(parts)]
+    if never:
+        return f"where the bulks of kappa_0 = {', '.join(never)} have not parted yet"
+    return "so that the bulks of every kappa_0 are seen to part"

@@ -109,8 +109,8 @@ def _draw_errors(axis: Any, parts: Parts) -> None:
         dots(axis, trained.assign(axis=UNITS * trained["alpha"]), "axis", "test_error", number=number)
         handles.append(key(number, label))
     marks = parts["thresholds"].interp(kappa_0=KAPPA_0)[["perfect_recovery", "unfactorized_recovery"]] * UNITS
-    threshold(axis, float(marks["perfect_recovery"]), "recovery, clean", height=0.36, color=COLOURS[0])
-    threshold(axis, float(marks["unfactorized_recovery"]), "recovery, clean", height=0.41, color=COLOURS[1])
+    threshold(axis, float(marks["perfect_recovery"]), "clean", height=0.2, color=COLOURS[0])
+    threshold(axis, float(marks["unfactorized_recovery"]), "clean", height=0.2, color=COLOURS[1])
     axis.set_xscale("log")
     axis.set_yscale("log")
     axis.set(xlabel=f"{AXIS}, here {UNITS:g}" + r"$\,n/d^2$", ylabel="best test error")
@@ -122,18 +122,40 @@ def caption(parts: Parts) -> str:
     best = {name: parts[name]["strength"].values for name in PROBLEMS}
     ranges = {name: f"{values.min():.2g} to {values.max():.2g}" for name, values in best.items()}
     recovery = float(parts["thresholds"]["unfactorized_recovery"][0])
+    size = float(parts["factorised_trained"]["d"])
     return (
         "Left: test error at the best penalty of attention trained through its factor and of its matrix trained entry "
         f"by entry (kappa_0 = {KAPPA_0:g}, label noise {NOISE:g}, {N_TOKENS} tokens, beta = {BETA:g}). Lines: theory "
         f"at the strength of least test error ({ranges['factorised']} for weight decay, {ranges['nonfactorised']} for "
         "the ridge; 0 is the vanishing limit). Dots: networks trained at that strength, or at "
         f"{WEAKEST:g} where the best is weaker; factorised: {words.networks(parts['factorised_trained'])}; "
-        f"non-factorised: {words.networks(parts['nonfactorised_trained'])}. They are above the lines by a few times "
-        "1/d: the target of such networks has a rank of a few only. Vertical lines: where either model recovers the "
-        f"target if labels are clean. Right: thresholds at vanishing penalty and clean labels. {words.BARS} In print "
-        f"the trainer is {PUBLISHED}, and the strength is cross-validated between 1e-6 and 1e-1. Differs from print: "
-        "both axes are alpha (T^2 + T - 2)/2, the number of labels that the samples show over d^2, which is "
-        f"{UNITS:g} n/d^2 here. The non-factorised model recovers at 1/2 in these units, that is at n/d^2 = "
-        f"{recovery:g}; print says alpha = 1/2. The ridge is d tau |S|^2, since the penalty of equation (20) would "
+        f"non-factorised: {words.networks(parts['nonfactorised_trained'])}. Factorised dots "
+        f"{_apart(parts, 'factorised')}; non-factorised ones {_apart(parts, 'nonfactorised')}. Networks of this size "
+        f"are small for this target, whose rank is {KAPPA_0 * size:g} there. Vertical lines: where either model "
+        f"recovers the target if labels are clean. Right: thresholds at vanishing penalty and clean labels. "
+        f"{words.BARS} In print the trainer is {PUBLISHED}, and the strength is cross-validated between 1e-6 and 1e-1. "
+        "Differs from print: the axes are named alpha (T^2 + T - 2)/2, the number of labels that the samples show over "
+        f"d^2, which is {UNITS:g} n/d^2 here; print labels this axis alpha, and its numbers are in these units. So the "
+        f"non-factorised model recovers at 1/2 on the axis, that is at n/d^2 = {recovery:g}, where the text of print "
+        "has n/d^2 = 1/2. The ridge is d tau |S|^2, since the penalty of equation (20) would "
         f"vanish in the limit. {words.version(parts['factorised'])}"
+    )
+
+
+def away(parts: Parts, name: str) -> Any:
+    """How far trained networks are from their line, relative to it: curves are straight on axes of logarithms."""
+    theory, trained = parts[name], parts[f"{name}_trained"]
+    predicted = np.interp(np.log(trained["alpha"]), np.log(theory["alpha"]), np.log(theory["test_error"]))
+    return trained["test_error"] / np.exp(predicted) - 1.0
+
+
+def _apart(parts: Parts, name: str) -> str:
+    """That distance in words: its range, and where it is largest."""
+    values = away(parts, name)
+    most = int(np.argmax(abs(values.values)))
+    table = parts[f"{name}_trained"].isel(alpha=most)
+    bars = 2.0 * float(table["test_error_bar"] / table["test_error"]) * (1.0 + float(values[most]))
+    return (
+        f"are {float(values.min()):+.0%} to {float(values.max()):+.0%} off their line, most at "
+        f"{UNITS * float(values['alpha'][most]):.2g} on the axis, where two standard errors are {bars:.0%}"
     )

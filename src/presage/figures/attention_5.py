@@ -12,6 +12,7 @@ from presage.figures.kept import kept
 from presage.figures.style import canvas, dots, key, line, print_caveats, style
 
 if TYPE_CHECKING:
+    import xarray as xr
     from matplotlib.figure import Figure
 
     from presage.figures.catalogue import Effort, Parts, Sweep
@@ -28,6 +29,7 @@ PUBLISHED = "Adam, d = 100 with 32 seeds"
 POINTS = 14  # of a predicted curve
 DETAIL = [0.9, 1.0]  # alpha where the sharpest softmax begins to learn in spite of the noise
 EVERY = {"quick": 2, "full": 1}  # which of them
+FLAT = 0.06  # relative: how much a plateau of the test error varies
 ACCURACY = 1e-3  # relative: sharp softmaxes make many samples jump, and digits cost seconds
 TRAINED: dict[str, dict[str, Any]] = {
     "quick": {"alpha": [0.05, 0.25, 0.6], "d": 40, "seeds": 3},
@@ -76,13 +78,50 @@ def draw(parts: Parts) -> Figure:
 
 def caption(parts: Parts) -> str:
     """What is drawn, how it was computed, and where it differs from print."""
+    curve = _hardest(parts["theory"])["test_error"]
+    start, end, after = plateau(parts)
+    level = curve.sel(alpha=slice(start, end))
     return (
         "Test error of attention at three inverse temperatures, the same in student and target, with clean (left) and "
         "noisy labels (right): the smoother the softmax, the smaller the error, except that the two smoothest cross "
         f"where clean labels leave an error of 1e-3 and less (weight decay {WEIGHT_DECAY:g}, kappa_0 = {KAPPA_0:g}, "
         f"kappa = {KAPPA:g}, {N_TOKENS} tokens). Dots: {words.networks(parts['trained'])}. Lines: theory, averages to "
-        f"a relative {ACCURACY:g}. At beta = {max(BETAS):g} noise keeps the error on a plateau up to alpha = 0.9; the "
-        "theory calls itself unstable at the end of it (replicon above 1), where the networks are slightly better. "
+        f"a relative {ACCURACY:g}. At beta = {max(BETAS):g} noise keeps the error on a plateau: between the points "
+        f"alpha = {start:.2g} and {end:.2g} it is {float(level.min()):.2f} to {float(level.max()):.2f}, and at the "
+        f"next one, alpha = {after:.2g}, {float(curve.sel(alpha=after)):.2f}. The theory calls itself unstable "
+        f"(replicon not below 1) at alpha = {', '.join(f'{alpha:.2g}' for alpha in unstable(parts))}; the networks "
+        f"beside them are {_beside(parts)}. "
         f"{words.BARS} In print the trainer is {PUBLISHED}, there is no theory, and the order is said to hold "
         f"throughout: the crossing shows on an axis of logarithms only. {words.version(parts['theory'])}"
+    )
+
+
+def _hardest(table: xr.Dataset) -> xr.Dataset:
+    """The sharpest softmax with the most noise."""
+    return table.sel(noise=max(NOISES), beta=max(BETAS))
+
+
+def plateau(parts: Parts) -> tuple[float, float, float]:
+    """First and last point of the flat part of that curve, and the next point, to which it falls most steeply."""
+    curve = _hardest(parts["theory"])["test_error"]
+    alpha, values = curve["alpha"].values, curve.values
+    end = int(np.argmin(np.diff(np.log(values)) / np.diff(np.log(alpha))))
+    flat = np.nonzero(abs(values / values[end] - 1.0) < FLAT)[0]
+    return float(alpha[flat[0]]), float(alpha[end]), float(alpha[end + 1])
+
+
+def unstable(parts: Parts) -> list[float]:
+    """Where on that curve the prediction says itself that it is unstable."""
+    curve = _hardest(parts["theory"])
+    said = ["unstable" in str(words) for words in curve["caveats"].values]
+    return [float(alpha) for alpha in curve["alpha"].values[said]]
+
+
+def _beside(parts: Parts) -> str:
+    """The trained networks on both sides of where it is unstable, relative to the line."""
+    curve, trained = (_hardest(parts[part])["test_error"] for part in ("theory", "trained"))
+    away = trained / curve.interp(alpha=trained["alpha"]) - 1.0
+    place = int(np.searchsorted(trained["alpha"].values, max(unstable(parts))))
+    return " and ".join(
+        f"{float(dot):+.0%} off the line at alpha = {float(dot['alpha']):g}" for dot in away[place - 1 : place + 1]
     )

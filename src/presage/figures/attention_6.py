@@ -41,6 +41,7 @@ TRAINED: dict[str, dict[str, Any]] = {
     "full": {"axis": [0.1, 0.25, 0.6, 1.4, 3.2], "d": 40, "seeds": 4},
 }
 N_TEST = 5_000
+COMPUTED: dict[str, Any] = {"marker": ".", "markersize": 3.0}  # curves of few points show them
 
 PROBLEM = ps.attention(ps.MarchenkoPastur(KAPPA_0), alpha=1.0, weight_decay=WEIGHT_DECAY, beta=BETA, kappa=KAPPA)
 
@@ -91,8 +92,10 @@ def draw(parts: Parts) -> Figure:
                         continue
                     table = parts[f"{name}_{T}"]
                     whole = table.assign(axis=units(T) * table["alpha"]).sel(noise=noise)
-                    put(axes[0, column], whole, "axis", "test_error", number=number)
-                    put(axes[1, column], relative(parts, name, T).sel(noise=noise), "axis", "test_error", number=number)
+                    look = COMPUTED if name == "theory" else {}
+                    put(axes[0, column], whole, "axis", "test_error", number=number, **look)
+                    fraction = relative(parts, name, T).sel(noise=noise)
+                    put(axes[1, column], fraction, "axis", "test_error", number=number, **look)
             axes[0, column].set_title(rf"$\Delta$ = {noise:g}")
             axes[1, column].set_xlabel(r"$\alpha\,(T^2+T-2)/2$")
             for axis in axes[:, column]:
@@ -113,10 +116,29 @@ def caption(parts: Parts) -> str:
         f"Test error of attention over {', '.join(map(str, TOKENS))} tokens against alpha (T^2 + T - 2)/2, the number "
         "of labels that the samples show over d^2, with clean (left) and noisy labels (right) (weight decay "
         f"{WEIGHT_DECAY:g}, kappa_0 = {KAPPA_0:g}, kappa = {KAPPA:g}, beta = {BETA:g}). Dots: {networks}. Lines: "
-        f"theory for T = {lines}, at a relative accuracy of 1e-3 to 2e-2; print has simulations only. {words.BARS} The "
+        f"theory for T = {lines}, at a relative accuracy of 1e-3 to 2e-2, computed at the small points and straight "
+        f"between them; print has simulations only. {words.BARS} The "
         "error is a sum over the T x T entries of the attention matrix, so it grows with T (top, as in print); as a "
-        "fraction of the error of a student that learned nothing (bottom) the curves fall together, and T rescales "
-        "the samples rather than changing how they are used. Differs from print: of its two forms of the rescaled "
-        "axis, which are reciprocal in T, the one meant multiplies n/d^2 by (T^2 + T - 2)/2. In print the trainer is "
-        f"{PUBLISHED}. {words.version(parts['trained_2'])}"
+        "fraction of the error of a student that learned nothing (bottom) the curves largely align, so that T mostly "
+        f"rescales the samples. With noise they do so less: {_bump(parts)}. Differs from print: of its two "
+        "forms of the rescaled axis, which are reciprocal in T, the one meant multiplies n/d^2 by (T^2 + T - 2)/2. In "
+        f"print the trainer is {PUBLISHED}. {words.version(parts['trained_2'])}"
     )
+
+
+def bumps(parts: Parts) -> dict[int, tuple[float, float]]:
+    """For each T whose relative error rises again with noise: its value on the axis before the rise and at its top."""
+    found = {}
+    for T in TOKENS:
+        if f"theory_{T}" not in parts:
+            continue
+        curve = relative(parts, "theory", T).sel(noise=max(NOISES))
+        rises = np.nonzero(np.diff(curve["test_error"].values) > 0.0)[0]
+        if len(rises):
+            found[T] = (float(curve["axis"][rises[0]]), float(curve["axis"][rises[-1] + 1]))
+    return found
+
+
+def _bump(parts: Parts) -> str:
+    said = [f"T = {T} rises again between {low:.2g} and {top:.2g}" for T, (low, top) in bumps(parts).items()]
+    return ", ".join([*said, "and the others have at most a shoulder there"] if said else ["no curve rises again"])

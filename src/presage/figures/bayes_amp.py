@@ -1,4 +1,4 @@
-"""Bayes-optimal message passing on the Bayes-optimal curve, for softmax and hardmax attention."""
+"""Bayes-optimal message passing beside the Bayes-optimal curve, for softmax and hardmax attention."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from presage.figures.catalogue import Effort, Parts, Sweep
 
-TITLE = "Bayes-optimal attention: message passing reaches the curve, softmax and hardmax"
+TITLE = "Bayes-optimal attention: message passing approaches the curve, softmax and hardmax"
 SOURCE = "[BTEZ25]"
 
 KAPPA_0, N_TOKENS = 0.5, 2
@@ -113,5 +113,8 @@ def caption(parts: Parts) -> str:
         f"the left; on the right its relative distance from the curve at d = {sizes}, hollow for the smaller, which "
         "shrinks as d grows; bars are two standard errors. The hardmax curve differs from the numbers published "
         "with [BTEZ25], which come from a score with the bivariate density in place of its derivative; message "
-        "passing with the right score reaches the curve drawn here."
+        "passing with the right score approaches the curve drawn here as d grows. Below alpha = "
+        f"{float(trained.alpha.min()):g} message passing of these sizes does not settle and is left out. Its damping "
+        "is small since hardmax labels do not know the scale of S: more damping moves the scale off, and it comes back "
+        "slowly."
     )

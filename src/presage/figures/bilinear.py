@@ -59,22 +59,26 @@ def draw(parts: Parts) -> Figure:
         style.line(axes[0], parts["bayes"], "alpha", name, number=0, label="Bayes-optimal")
         limit = parts["erm"].sel(weight_decay=0.0)
         style.line(axes[0], limit, "alpha", name, number=1, label=r"nuclear norm, $\lambda\to0^+$")
+        label = rf"nuclear norm, $\lambda$ = {WEAK_DECAY:g}"
+        style.line(axes[0], parts["erm"].sel(weight_decay=WEAK_DECAY), "alpha", name, number=3, label=label)
         weak = parts["trained"].sel(weight_decay=WEAK_DECAY)
-        style.dots(axes[0], weak, "alpha", name, number=1, label=rf"trained, $\lambda$ = {WEAK_DECAY:g}")
+        style.dots(axes[0], weak, "alpha", name, number=3, label=rf"trained, $\lambda$ = {WEAK_DECAY:g}")
         label = rf"nuclear norm, $\lambda$ = {WEIGHT_DECAY:g}"
         style.line(axes[0], parts["erm"].sel(weight_decay=WEIGHT_DECAY), "alpha", name, number=2, label=label)
         strong = parts["trained"].sel(weight_decay=WEIGHT_DECAY)
         style.dots(axes[0], strong, "alpha", name, number=2, label=rf"trained, $\lambda$ = {WEIGHT_DECAY:g}")
         for threshold, words, _ in THRESHOLDS:
             value = at_rank(parts, threshold)
-            style.threshold(axes[0], value, f"{words}, {value:.3f}", linewidth=0.7)
+            height = 0.3 if threshold == "weak_recovery" else 0.97  # clear of the dots
+            style.threshold(axes[0], value, f"{words}, {value:.3f}", height=height, linewidth=0.7)
         axes[0].set(xlabel=r"$\alpha = n/(dL)$", ylabel=r"$\|S-S_0\|_F^2/(dL)$", xlim=(0.0, 0.8), ylim=(-0.03, 1.25))
         style.legend_above(axes[0])
         for aspect, width in zip(ASPECTS, (1.4, 0.7), strict=True):
             for threshold, words, number in THRESHOLDS:
-                label = words if aspect == ASPECTS[0] else f"aspect {aspect:g}"
+                label = {"label": words} if aspect == ASPECTS[0] else {}
                 table = thresholds.sel(aspect=aspect)
-                style.line(axes[1], table, "rank", threshold, number=number, linewidth=width, label=label)
+                style.line(axes[1], table, "rank", threshold, number=number, linewidth=width, **label)
+        axes[1].plot([], [], color=style.BLACK, linewidth=0.7, label=f"thin: aspect {ASPECTS[1]:g}")
         axes[1].plot([RANK] * 3, [at_rank(parts, t) for t, _, _ in THRESHOLDS], "o", color=style.BLACK, markersize=3.0)
         axes[1].set(xlabel="rank of the target, over its shorter side", ylabel=r"threshold in $\alpha$")
         axes[1].set(xlim=(0.0, 1.0), ylim=(0.0, 1.08))
@@ -95,10 +99,10 @@ def caption(parts: Parts) -> str:
     return (
         "Bilinear sequence regression, a matrix S = U V/sqrt(r) learned from Tr(S'X), without noise. Left: "
         f"estimation error |S - S_0|^2/(d L) against alpha = n/(d L) for a square target of rank {RANK:g}: "
-        f"Bayes-optimal, of the least nuclear norm (lambda -> 0+), and at weight decay {WEIGHT_DECAY:g}. Lines: "
+        f"Bayes-optimal, of the least nuclear norm (lambda -> 0+), and at two weight decays. Lines: "
         f"theory. Dots: {int(trained.seeds)} data sets of d = L = {int(trained.d)}, by proximal gradient descent on "
-        f"S at lambda = {WEIGHT_DECAY:g} and {WEAK_DECAY:g} (the latter beside the limit, which training does not "
-        "reach); bars are two standard errors, and small matrices are off the limit by a part of order 1/d. "
+        f"S at lambda = {WEIGHT_DECAY:g} and {WEAK_DECAY:g}; "
+        "bars are two standard errors, and small matrices are off the limit by a part of order 1/d. "
         f"Dashed: {places}. Right: the same thresholds for every rank, thick for square matrices, thin for aspect "
         f"{ASPECTS[1]:g}; weak recovery is the leading order in a small rank, and at larger ones learning begins "
         "gradually. The thresholds are those of the paper; rank, sizes and weight decays are ours."

@@ -21,6 +21,7 @@ import numpy as np
 
 from presage import _check
 from presage.sweeps.identity import canonical
+from presage.sweeps.observed import BAR
 from presage.sweeps.store import write_table
 from presage.sweeps.sweep import sweep
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 Effort = Literal["quick", "full"]
 Parts = dict[str, "xr.Dataset"]
 Sweep = Callable[..., "xr.Dataset"]
+
+ACCOUNTS = ("n_seeds", "seconds")  # of the work that went into a table
 
 DATA = Path(__file__).with_name("data")
 NAMES = (
@@ -117,8 +120,9 @@ def save(parts: Parts, path: Path) -> None:
 def differences(recomputed: Parts, known: Parts, *, bars: float = 4.0) -> list[str]:
     """Where two computations of a figure differ by more than `bars` of their error bars, at the points they share.
 
-    What only one of them has is a difference too: a part, an observable, a cell that failed in the other. Networks of
-    two sizes are not compared, since they differ by a part of order 1/d.
+    Numbers without an error bar have to agree up to rounding, or up to where training ends. What only one of
+    them has is a difference too: a part, an observable, a cell that failed in the other. Networks of two sizes are not
+    compared, since they differ by a part of order 1/d.
     """
     found = [f"{part}: was not computed again." for part in sorted(known.keys() - recomputed.keys())]
     for part in sorted(recomputed.keys() & known.keys()):
@@ -135,12 +139,20 @@ def differences(recomputed: Parts, known: Parts, *, bars: float = 4.0) -> list[s
 
 def _apart(new: xr.Dataset, old: xr.Dataset, bars: float) -> Iterator[str]:
     """Sentences on the observables of two tables of the same points."""
-    for name in sorted(str(variable) for variable in old.data_vars if f"{variable}_bar" in old.data_vars):
+    names = _compared(old)
+    if not names:
+        yield "has no number that could be compared."
+    exact = 1e-4 if "n_seeds" in old.data_vars else 1e-6
+    for name in names:
         if name not in new.data_vars:
             yield f"{name} was not computed again."
             continue
-        # Error bars of a few seeds are rough, and an exact number has none: nothing below 1e-6 is a difference.
-        allowed = bars * np.hypot(new[f"{name}_bar"], old[f"{name}_bar"]) + 1e-6 * (1.0 + abs(old[name]))
+        bar = name + BAR
+        if bar in new.data_vars and bar in old.data_vars:
+            # Error bars of a few seeds are rough, and may vanish: nothing below 1e-6 is a difference.
+            allowed = bars * np.hypot(new[bar], old[bar]) + 1e-6 * (1.0 + abs(old[name]))
+        else:
+            allowed = exact * (1.0 + abs(old[name]))
         away = abs(new[name] - old[name]) / allowed
         away = away.where(new[name].notnull() == old[name].notnull(), np.inf)  # only one of them failed
         off = away > 1.0
@@ -148,6 +160,12 @@ def _apart(new: xr.Dataset, old: xr.Dataset, bars: float) -> Iterator[str]:
             worst = np.unravel_index(int(np.nanargmax(away.values)), away.shape)
             where = {str(axis): old[axis].values[i].item() for axis, i in zip(away.dims, worst, strict=True)}
             yield f"{name} differs at {int(off.sum())} of {off.size} points, most at {where}."
+
+
+def _compared(table: xr.Dataset) -> list[str]:
+    """The numbers of a table that another computation should give again: all but bars and accounts of the work."""
+    numbers = {str(name) for name, values in table.data_vars.items() if values.dtype.kind in "fiu"}
+    return sorted(name for name in numbers if not name.endswith(BAR) and name not in ACCOUNTS)
 
 
 def _shared(first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
@@ -161,4 +179,8 @@ def _shared(first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Datas
         mine, yours = np.nonzero(same)
         first = first.isel({axis: mine})
         second = second.isel({axis: yours}).assign_coords({axis: first[axis].values})
+    # Axes without coordinates count from the first seed, eigenvalue or bulk: what one has more is not shared.
+    for axis in (set(first.dims) & set(second.dims)) - set(first.coords) - set(second.coords):
+        length = min(first.sizes[axis], second.sizes[axis])
+        first, second = first.isel({axis: slice(length)}), second.isel({axis: slice(length)})
     return first, second

@@ -87,9 +87,12 @@ def draw(parts: Parts) -> Figure:
             else:
                 scale.set_yticklabels([])
             top = 1.35 * float(law["density"].max())
-            axis.set(xlim=(-0.35, BINS[-1]), ylim=(0.0, min(top, 0.75)), title=rf"$\alpha$ = {alpha:g}")
+            highest = min(top, 0.75)
+            axis.set(xlim=(-0.35, BINS[-1]), ylim=(0.0, highest), title=rf"$\alpha$ = {alpha:g}")
+            if float(law["density"].max()) > highest:
+                axis.annotate("cut", (0.0, highest), (5, -2), textcoords="offset points", va="top", fontsize=6.5)
         for axis in axes[:, 0]:
-            axis.set_ylabel("density of non-zero ones")
+            axis.set_ylabel("density")
         for axis in axes[-1]:
             axis.set_xlabel(r"eigenvalue of $S$")
         handles, labels = axes[0, 0].get_legend_handles_labels()
@@ -146,13 +149,13 @@ def caption(parts: Parts) -> str:
     split = [f"{alpha:g}" for alpha in theory.alpha.values if int(theory["mass"].sel(alpha=alpha).notnull().sum()) == 2]
     return (
         "Eigenvalues of the matrix S that a quadratic network learns (Marchenko-Pastur target of rank kappa_0 = "
-        f"{KAPPA_0:g}, noise {NOISE:g}, lambda = {WEIGHT_DECAY:g}, width p = d). Blue: predicted density, a noisy "
-        "copy of the target's, shifted and cut at zero; grey: histogram of networks trained on "
-        f"{int(trained.seeds)} data sets of d = {int(trained.d)} ({str(trained.trainer.item()).split('(')[0]}; the "
-        "loss is convex in S, so that every trainer ends here); orange: the target. On the scale to the right, at "
-        "zero: the part of the eigenvalues that is exactly zero, predicted (bar), trained (dot, two standard "
-        "errors) and of the target (diamond). The spectrum is one bulk for few samples and splits in two (here at "
-        f"alpha = {', '.join(split)}), the right one with the mass kappa_0 of the target. Where the density at zero "
-        "is higher than the scale shows, it is cut off. The talk shows other sample sizes and names neither d nor "
-        "the number of seeds."
+        f"{KAPPA_0:g}, noise {NOISE:g}, lambda = {WEIGHT_DECAY:g}, width p = d). Densities are over all eigenvalues, "
+        "zeros included. Blue: predicted density, a noisy copy of the target's, shifted and cut at zero; grey: "
+        f"histogram of networks trained on {int(trained.seeds)} data sets of d = {int(trained.d)} "
+        f"({str(trained.trainer.item()).split('(')[0]}; the loss is convex in S, so that every trainer ends here); "
+        "orange: the target. On the scale to the right, at zero: the part of the eigenvalues that is exactly zero, "
+        "predicted (bar), trained (dot, two standard errors) and of the target (diamond). The spectrum is one bulk for "
+        f"few samples and splits in two (here at alpha = {', '.join(split)}), the right one with the mass kappa_0 of "
+        "the target. Where the density at zero is higher than the scale shows, it is cut off (where a panel says so). "
+        "The talk shows other sample sizes and names neither d nor the number of seeds."
     )

@@ -23,6 +23,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P")
 COLUMN, PAGE = 3.4, 7.0  # inches: one column of a journal, and both
 GREY = "0.45"
 NUMBER = re.compile(r"\d[\d.]*(e[+-]?\d+)?")
+SEED = re.compile(r"\bseed \d+:? ")  # before what one seed of many says
 OPEN: dict[str, Any] = {"markersize": 6.5, "markerfacecolor": "none", "markeredgewidth": 0.9}  # around filled dots
 
 
@@ -140,19 +141,32 @@ def threshold(axis: Any, x: float, label: str, *, height: float = 0.97, **option
 
 
 def caveats(parts: Parts) -> list[str]:
-    """What the numbers say against themselves: each caveat and each failed cell once, with how often it occurs.
+    """What the numbers say against themselves: each failed cell and each caveat once, with how often it occurs.
 
-    Sentences that differ only in their numbers are one, and its first wording stands for all.
+    Failed cells come first. Sentences that differ only in their numbers are one, and its first wording stands for all.
     """
     said: dict[str, list[str]] = {}
-    for name, table in parts.items():
-        for variable in ("caveats", "outcome"):
+    for variable in ("outcome", "caveats"):
+        for name, table in parts.items():
             if variable not in table:
                 continue
-            for words in np.ravel(table[variable].values):
-                if words and (variable == "caveats" or str(words).startswith("failed")):
-                    said.setdefault(NUMBER.sub("#", f"{name}: {words}"), []).append(f"{name}: {words}")
+            for words in map(str, np.ravel(table[variable].values)):
+                if words and (variable == "caveats" or words.startswith("failed")):
+                    sentence = f"{name}: {_by_seed(words, table)}"
+                    said.setdefault(NUMBER.sub("#", sentence), []).append(sentence)
     return [_counted(alike) for alike in said.values()]
+
+
+def _by_seed(words: str, table: Any) -> str:
+    """A caveat that lists what single seeds say, with a count of those that say the same in its place."""
+    first, *listed = SEED.split(words)
+    if not listed:
+        return words
+    said: dict[str, list[str]] = {}
+    for sentence in listed:
+        said.setdefault(NUMBER.sub("#", sentence), []).append(sentence.strip())
+    counts = [f"{len(alike)} of {table.attrs['seeds']} seeds: {alike[0]}" for alike in said.values()]
+    return " ".join([first.strip(), *counts]).strip()
 
 
 def _counted(alike: list[str]) -> str:
