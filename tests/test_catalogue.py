@@ -12,7 +12,7 @@ import xarray as xr
 
 import presage as ps
 from presage import cite
-from presage.figures import bayes_erm, catalogue
+from presage.figures import bayes_erm, catalogue, style
 from presage.sweeps.identity import canonical
 
 PROBLEM = ps.quadratic_network(ps.MarchenkoPastur(0.2), alpha=0.5, weight_decay=0.02, noise=0.5)
@@ -194,6 +194,17 @@ def test_spectra_of_fewer_seeds_are_compared_seed_by_seed():
     moved = {"trained": fewer["trained"] + xr.DataArray([0.0, 0.1], dims="seed")}
     (found,) = catalogue.differences(moved, known)
     assert found.startswith("trained: eigenvalues differs at 4 of 8 points")
+
+
+def test_caveats_of_single_seeds_are_counted_and_failures_come_first():
+    said = "few samples. seed 0: stopped at 1e-3. seed 2: stopped at 2e-4. seed 3 failed: no memory."
+    words = {"caveats": ("alpha", ["", said]), "outcome": ("alpha", ["done", "done"])}
+    trained = xr.Dataset(words, attrs={"seeds": "4"})
+    broken = xr.Dataset({"outcome": ("alpha", ["failed: no fixed point"])}, attrs={"seeds": "0"})
+    assert style.caveats({"trained": trained, "theory": broken}) == [
+        "theory: failed: no fixed point",
+        "trained: few samples. 2 of 4 seeds: stopped at 1e-3. 1 of 4 seeds: failed: no memory.",
+    ]
 
 
 def test_networks_of_another_size_are_not_compared():

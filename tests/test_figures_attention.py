@@ -126,6 +126,9 @@ def test_1_the_right_most_bulk_weighs_kappa_0_once_bulks_part(shipped):
         assert (row["bulks"].values[apart] == 2).all()
         assert np.allclose(row["rightmost"].values[apart], kappa_0, atol=1e-6)
         assert np.allclose(row["rightmost"].values[~apart], row["rank"].values[~apart], atol=1e-6)
+    assert "every kappa_0 are seen to part" in attention_1.caption(parts)
+    short = {**parts, "rank": table.sel(alpha=slice(None, 100.0))}
+    assert "kappa_0 = 0.8 have not parted yet" in attention_1.caption(short)
     assert 4.0 < parting[0.5] < 40.0  # the spectra of alpha = 4 and 40 show one bulk and two
 
 
@@ -211,6 +214,22 @@ def test_3_networks_are_as_predicted(shipped, name):
     assert_trained_as_predicted(parts[f"{name}_trained"], parts[name], finite_size=6.0)
 
 
+def test_3_the_caption_says_how_far_networks_are(shipped):
+    parts = shipped("attention-3")
+    factorised, free = (attention_3.away(parts, name) for name in ("factorised", "nonfactorised"))
+    assert float(factorised.min()) > 0.0 > float(free.min())  # only the former are all above their line
+    caption = attention_3.caption(parts)
+    for values in (factorised, free):
+        assert f"are {float(values.min()):+.0%} to {float(values.max()):+.0%} off their line" in caption
+    lifted = {
+        **parts,
+        "factorised_trained": parts["factorised_trained"].assign(
+            test_error=2.0 * parts["factorised_trained"]["test_error"]
+        ),
+    }
+    assert np.allclose(attention_3.away(lifted, "factorised"), 1.0 + 2.0 * factorised)
+
+
 def test_3_thresholds_in_the_units_of_the_axis(shipped):
     table = shipped("attention-3")["thresholds"].drop_vars(["outcome", "caveats"]) * attention_3.UNITS
     kappa_0 = table["kappa_0"].values
@@ -258,6 +277,20 @@ def test_5_a_smoother_softmax_has_less_error(shipped, noise):
         assert_trained_as_predicted(trained, theory, finite_size=8.0)
 
 
+def test_5_noise_keeps_the_sharpest_softmax_on_a_plateau(shipped):
+    parts = shipped("attention-5")
+    curve = parts["theory"]["test_error"].sel(noise=0.5, beta=2.0)
+    start, end, after = attention_5.plateau(parts)
+    assert start < 0.3
+    assert (end, after) == (0.9, 1.0)
+    level = curve.sel(alpha=slice(start, end))
+    assert float(level.max() / level.min()) < 1.06
+    assert float(curve.sel(alpha=after)) < 0.8 * float(level.min())
+    assert attention_5.unstable(parts)
+    assert all(start < alpha <= end for alpha in attention_5.unstable(parts))
+    assert "-5% off the line at alpha = 1" in attention_5.caption(parts)
+
+
 # Figure 6
 
 
@@ -282,6 +315,14 @@ def test_6_errors_fall_together_on_the_rescaled_axis(shipped, noise, part):
         assert 0.7 < float(curve["test_error"][0]) < 1.1  # relative to nothing, they begin at the same height
     for T in attention_6.TOKENS:
         assert float(parts[f"nothing_{T}"]["rank"].max()) == 0.0
+
+
+def test_6_with_noise_only_two_tokens_have_a_bump(shipped):
+    parts = shipped("attention-6")
+    ((n_tokens, (low, top)),) = attention_6.bumps(parts).items()
+    assert n_tokens == 2
+    assert 0.3 < low < top < 0.5
+    assert "T = 2 rises again" in attention_6.caption(parts)
 
 
 @pytest.mark.parametrize("noise", attention_6.NOISES)

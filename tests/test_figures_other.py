@@ -238,6 +238,15 @@ def test_the_minimum_is_flat_from_the_rank_on(alpha):
         assert float(narrow[0]) > 2.0 * float(loss[-1])
 
 
+def test_wide_networks_are_above_the_line_by_what_the_caption_says():
+    parts = shipped("quadratic-width")
+    caption = quadratic_width.caption(parts)
+    for alpha in quadratic_width.ALPHAS:
+        away = quadratic_width.above(parts, alpha)
+        assert 0.0 < away < 8.0 / float(parts["trained"].d)
+        assert f"{away:.0%} more (alpha = {alpha:g})" in caption
+
+
 def test_narrow_students_are_where_the_heuristic_says():
     parts = shipped("quadratic-width")
     for alpha in quadratic_width.ALPHAS:

@@ -109,11 +109,12 @@ def _draw_errors(axis: Any, parts: Parts) -> None:
         dots(axis, trained.assign(axis=UNITS * trained["alpha"]), "axis", "test_error", number=number)
         handles.append(key(number, label))
     marks = parts["thresholds"].interp(kappa_0=KAPPA_0)[["perfect_recovery", "unfactorized_recovery"]] * UNITS
-    threshold(axis, float(marks["perfect_recovery"]), "clean", height=0.2, color=COLOURS[0])
-    threshold(axis, float(marks["unfactorized_recovery"]), "clean", height=0.2, color=COLOURS[1])
+    threshold(axis, float(marks["perfect_recovery"]), "recovery", height=0.21, color=COLOURS[0])
+    threshold(axis, float(marks["unfactorized_recovery"]), "recovery", height=0.21, color=COLOURS[1])
     axis.set_xscale("log")
     axis.set_yscale("log")
     axis.set(xlabel=f"{AXIS}, here {UNITS:g}" + r"$\,n/d^2$", ylabel="best test error")
+    axis.set_ylim(bottom=0.4 * float(parts["factorised"]["test_error"].min()))  # labels of thresholds below the curves
     axis.legend(handles=handles, loc="upper right")
 
 

@@ -69,7 +69,7 @@ def draw(parts: Parts) -> Figure:
         style.dots(axes[0], strong, "alpha", name, number=2, label=rf"trained, $\lambda$ = {WEIGHT_DECAY:g}")
         for threshold, words, _ in THRESHOLDS:
             value = at_rank(parts, threshold)
-            height = 0.3 if threshold == "weak_recovery" else 0.97  # clear of the dots
+            height = 0.46 if threshold == "weak_recovery" else 0.97  # clear of the dots
             style.threshold(axes[0], value, f"{words}, {value:.3f}", height=height, linewidth=0.7)
         axes[0].set(xlabel=r"$\alpha = n/(dL)$", ylabel=r"$\|S-S_0\|_F^2/(dL)$", xlim=(0.0, 0.8), ylim=(-0.03, 1.25))
         style.legend_above(axes[0])

@@ -90,7 +90,7 @@ def draw(parts: Parts) -> Figure:
             highest = min(top, 0.75)
             axis.set(xlim=(-0.35, BINS[-1]), ylim=(0.0, highest), title=rf"$\alpha$ = {alpha:g}")
             if float(law["density"].max()) > highest:
-                axis.annotate("cut", (0.0, highest), (5, -2), textcoords="offset points", va="top", fontsize=6.5)
+                axis.annotate("cut", (0.5, highest), (2, -2), textcoords="offset points", va="top", fontsize=6.5)
         for axis in axes[:, 0]:
             axis.set_ylabel("density")
         for axis in axes[-1]:

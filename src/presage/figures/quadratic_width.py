@@ -127,7 +127,8 @@ def caption(parts: Parts) -> str:
         f"d. Networks of this size are off the limit by a part of order 1/d: wide ones have {_above(parts)} test error "
         "than the line, at every width alike since the data sets are the same. Narrower students "
         "(dotted) keep the largest eigenvalues only; that is a heuristic outside the claim, and their loss has other "
-        "minima, in which L-BFGS may end. With noise a narrow student can have the smaller test error. The talk states this without a picture: the figure is ours."
+        "minima, in which L-BFGS may end. With noise a narrow student can have the smaller test error. The talk states "
+        "this without a picture: the figure is ours."
     )
 
 
