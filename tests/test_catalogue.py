@@ -181,6 +181,12 @@ def test_numbers_without_a_bar_are_compared_too():
             assert catalogue.differences(moved, old) == said
 
 
+def test_best_strengths_are_compared_as_well_as_they_are_known():
+    known = {"best": xr.Dataset({"strength": ("alpha", [0.01, 0.02])}, {"alpha": [0.1, 0.2]})}
+    assert catalogue.differences({"best": known["best"] * 1.01}, known) == []
+    assert len(catalogue.differences({"best": known["best"] * 1.1}, known)) == 1
+
+
 def test_a_part_without_numbers_is_not_said_to_agree():
     words = {"theory": xr.Dataset({"outcome": ("alpha", ["done"]), "seconds": ("alpha", [1.0])}, {"alpha": [0.1]})}
     assert catalogue.differences(words, words) == ["theory: has no number that could be compared."]
