@@ -61,7 +61,7 @@ def recorder(shipped: catalogue.Parts) -> catalogue.Sweep:
         axes = {name: len(labels) for name, labels in coords.items() if isinstance(labels, list)}
         names = ("test_error", "train_error", *bayes_erm.THRESHOLDS, "interpolation", "outcome", "seconds")
         zeros = {name: (tuple(axes), np.zeros(tuple(axes.values()))) for name in (*names, "train_error_bar")}
-        attrs = {"problem": canonical(problem), "run": canonical(run), "seeds": str(grid.get("seeds", 0))}
+        attrs = {"problem": canonical(problem), "run": canonical(run)}
         table = xr.Dataset(zeros, coords=coords, attrs=attrs)
         if run in (ps.optimal_regularization, bayes_erm.best):
             table = table.assign(strength=table["test_error"])
@@ -82,7 +82,7 @@ def _labels(values: Any) -> Any:
 
 def unlike(part: xr.Dataset, shipped: xr.Dataset) -> list[str]:
     """Settings in which two tables differ: the problem, the function, and every coordinate."""
-    found = [name for name in ("problem", "run", "seeds") if part.attrs[name] != shipped.attrs.get(name)]
+    found = [name for name in ("problem", "run") if part.attrs[name] != shipped.attrs.get(name)]
     found += [str(name) for name in set(part.coords) ^ set(shipped.coords)]
     for name in set(part.coords) & set(shipped.coords):
         mine, yours = part[name].values, shipped[name].values
@@ -179,6 +179,12 @@ def test_numbers_without_a_bar_are_compared_too():
             moved = {"thresholds": old["thresholds"].assign(note=old["thresholds"]["note"] + times * allowed)}
             said = ["thresholds: note differs at 2 of 2 points, most at {'alpha': 0.1}."] if differs else []
             assert catalogue.differences(moved, old) == said
+
+
+def test_best_strengths_are_compared_as_well_as_they_are_known():
+    known = {"best": xr.Dataset({"strength": ("alpha", [0.01, 0.02])}, {"alpha": [0.1, 0.2]})}
+    assert catalogue.differences({"best": known["best"] * 1.01}, known) == []
+    assert len(catalogue.differences({"best": known["best"] * 1.1}, known)) == 1
 
 
 def test_a_part_without_numbers_is_not_said_to_agree():

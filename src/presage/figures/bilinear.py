@@ -75,9 +75,9 @@ def draw(parts: Parts) -> Figure:
         style.legend_above(axes[0])
         for aspect, width in zip(ASPECTS, (1.4, 0.7), strict=True):
             for threshold, words, number in THRESHOLDS:
-                label = {"label": words} if aspect == ASPECTS[0] else {}
+                named = {"label": words} if aspect == ASPECTS[0] else {}
                 table = thresholds.sel(aspect=aspect)
-                style.line(axes[1], table, "rank", threshold, number=number, linewidth=width, **label)
+                style.line(axes[1], table, "rank", threshold, number=number, linewidth=width, **named)
         axes[1].plot([], [], color=style.BLACK, linewidth=0.7, label=f"thin: aspect {ASPECTS[1]:g}")
         axes[1].plot([RANK] * 3, [at_rank(parts, t) for t, _, _ in THRESHOLDS], "o", color=style.BLACK, markersize=3.0)
         axes[1].set(xlabel="rank of the target, over its shorter side", ylabel=r"threshold in $\alpha$")
