@@ -420,9 +420,29 @@ class TestSweep:
 
         monkeypatch.setattr(ps, "ridgeless", fail)
         result = run("sweep", "ridgeless", *self.GRID, "--workers", "1", code=1)
-        assert "4 failed" in result.stdout
+        assert "4 failed (It did not settle. Use a larger --weight-decay)." in " ".join(result.stdout.split())
         assert "Every cell failed" in result.stderr
         assert "Use a larger --weight-decay" in result.stderr
+        rows = from_json("sweep", "ridgeless", *self.GRID, "--workers", "1", code=1)["rows"]
+        assert {row["outcome"] for row in rows} == {"failed: It did not settle. Use a larger --weight-decay."}
+
+    def test_rows_are_read_a_variable_at_a_time(self, monkeypatch):
+        """Taking the cells out of the table one by one takes longer than computing them."""
+        import xarray as xr
+
+        from presage.cli.cells import rows
+
+        values = np.arange(6.0).reshape(2, 3)
+        done = np.full((2, 3), "done", dtype=object)
+        table = {"loss": (("a", "b"), values), "outcome": (("a", "b"), done), "caveats": (("a", "b"), done)}
+        table["eigenvalues"] = (("a", "b", "k"), np.zeros((2, 3, 4)))
+        found = xr.Dataset({**table, "seconds": ("b", [1.0, 2.0, 3.0])}, coords={"a": [5, 6], "b": ["x", "y", "z"]})
+        monkeypatch.delattr(xr.Dataset, "isel")
+        gathered = rows(found)
+        assert [(row["a"], row["b"], row["loss"], row["seconds"]) for row in gathered] == [
+            (a, b, values[i, j], j + 1.0) for i, a in enumerate((5, 6)) for j, b in enumerate("xyz")
+        ]
+        assert "eigenvalues" not in gathered[0]
 
 
 class TestFigure:
@@ -475,6 +495,37 @@ class TestFigure:
     def test_all(self, one_figure, tmp_path):
         run("figure", "all", "--out", str(tmp_path / "all"))
         picture(tmp_path / "all" / "line.png")
+
+    def test_the_list_has_every_name_and_title_in_80_columns(self):
+        from presage.figures import catalogue
+
+        lines = [line.rstrip() for line in run("figure", "--list").stdout.splitlines()]
+        assert max(map(len, lines)) <= 80
+        text = " ".join(" ".join(line.removeprefix(line.split(" ")[0]).split()) for line in lines)
+        for name in catalogue.names():
+            assert sum(line.startswith(f"{name} ") for line in lines) == 1
+            module = catalogue.figure(name)
+            assert " ".join(f"{module.TITLE} ({module.SOURCE})".split()) in text
+
+    def test_numbers_are_kept_when_drawing_fails(self, one_figure, tmp_path, monkeypatch):
+        def fail(parts):
+            raise ArithmeticError("no ink")
+
+        monkeypatch.setattr(one_figure.figure("line"), "draw", fail)
+        data = tmp_path / "numbers.nc"
+        run("figure", "line", "--quick", "--out", str(tmp_path / "line.png"), "--data", str(data), code=1)
+        assert float(one_figure.read(data)["theory"].loss[0]) == 1.5
+
+    def test_all_is_refused_before_anything_is_made(self, one_figure, tmp_path, monkeypatch):
+        folder = tmp_path / "z.png"
+        assert "Use for example --out figures." in run("figure", "all", "--out", str(folder), code=2).stderr
+        assert not folder.exists()
+        shipped = {"line": one_figure.shipped("line"), "other": tmp_path / "none.nc"}
+        monkeypatch.setattr(one_figure, "NAMES", tuple(shipped))
+        monkeypatch.setattr(one_figure, "shipped", shipped.__getitem__)
+        message = run("figure", "all", "--out", str(tmp_path / "all"), code=2).stderr
+        assert "no shipped data for other" in message
+        assert not (tmp_path / "all").exists()
 
     def test_names_complete_in_the_shell(self):
         from presage.cli import figure, models
@@ -530,6 +581,9 @@ MISTAKES = [
     (["solve", "--model", "quadratic", "--beta", "2"], "`--beta` is no option of --model quadratic"),
     (["solve", "--pairs", "all"], "`--pairs` is no option of --model attention"),
     (["solve", "--model", "untied", "--pairs", "none"], "`--pairs` must be"),
+    (["solve", "--target", ""], "Use for example --target mp:0.5."),
+    (["solve", "--model", "untied", "--pairs", ""], "`--pairs` must be"),
+    (["sweep", "simulate", "--alpha", "1,2", "--d", ""], "Use for example --d 50,100."),
     (["solve", "--target", "mp"], "Write mp:KAPPA_0, for example mp:0.5."),
     (["solve", "--target", "mp:-1"], "Write mp:KAPPA_0, for example mp:0.5."),
     (["solve", "--target", "mp:0.5,1"], "Write mp:KAPPA_0, for example mp:0.5."),

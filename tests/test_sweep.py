@@ -243,6 +243,16 @@ def test_mistakes_are_refused_before_anything_is_computed(counted, grid, said):
     assert counted.calls() == []
 
 
+@pytest.mark.parametrize("address", ["nowhere", "tcp://nowhere", ""])
+def test_no_client_is_left_half_made_where_no_scheduler_answers(monkeypatch, address):
+    distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
+    made: list[Any] = []
+    monkeypatch.setattr(distributed.Client, "start", lambda client, **options: made.append(client))
+    with pytest.raises(ValueError, match="no dask scheduler answers there"):
+        sweep(NETWORK, samples, executor=address, alpha=[0.1, 0.2])
+    assert made == []
+
+
 def test_a_misspelt_name_is_answered_with_the_known_ones():
     with pytest.raises(ValueError, match=r"The problem has target, .*weight_decay.*; the function has solver, init"):
         sweep(NETWORK, ps.solve, weight_deacy=[0.1])

@@ -62,7 +62,7 @@ class Given:
     @property
     def target_text(self) -> str:
         """The target as written, or what it is by default."""
-        return self.target or DEFAULT_TARGET[self.model.rectangular]
+        return DEFAULT_TARGET[self.model.rectangular] if self.target is None else self.target
 
     def texts(self) -> dict[str, str]:
         """Every number of the model as written, or its default."""
@@ -108,7 +108,7 @@ class Given:
             name: at[name] if name in at else grids.number(OPTIONS[name], text) for name, text in self.texts().items()
         }
         if "pairs" in self.model.options:
-            values["pairs"] = self.pairs or DEFAULT_PAIRS
+            values["pairs"] = DEFAULT_PAIRS if self.pairs is None else self.pairs
         target = targets.law(self.target_text, rectangular=self.model.rectangular)
         return getattr(ps, self.model.function)(target, **values)
 
@@ -118,7 +118,7 @@ class Given:
         for name, text in self.texts().items():
             found[name] = text if grids.is_grid(text) else _whole(grids.number(OPTIONS[name], text), name)
         if "pairs" in self.model.options:
-            found["pairs"] = self.pairs or DEFAULT_PAIRS
+            found["pairs"] = DEFAULT_PAIRS if self.pairs is None else self.pairs
         return found
 
     def title(self) -> str:

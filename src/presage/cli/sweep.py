@@ -154,7 +154,7 @@ def sweep(
     emit(content, rows, human, json=json, csv=csv)
     failed = [row["outcome"] for row in rows if row["outcome"].startswith("failed")]
     if len(failed) == len(rows):
-        raise ComputationError(f"Every cell failed; the first {in_options(failed[0])}")
+        raise ComputationError(f"Every cell failed; the first {failed[0]}")
 
 
 def _check_places(dask: str | None, slurm: int | None, script: Path | None, options: list[str] | None) -> None:
