@@ -279,6 +279,24 @@ class TestThresholdsAndBayes:
         found = from_json("thresholds", "--model", "bilinear", "--target", "product:0.3,2")
         known = ps.thresholds(ps.bilinear_regression(ps.GaussianProduct(0.3, 2.0), alpha=0.5, noise=0.5))
         assert found["strong_recovery"] == pytest.approx(known.strong_recovery)
+        assert found["caveats"] == list(known.caveats)
+        assert "for clean labels" in known.caveats[0]
+        assert from_json("thresholds", "--model", "bilinear", "--noise", "0")["caveats"] == []
+
+    def test_numbers_that_play_no_part_are_not_told(self):
+        for arguments, gone in (
+            (["bayes", *QUADRATIC], {"weight_decay", "kappa"}),
+            (["thresholds"], {"alpha", "weight_decay"}),
+            (["solve", *QUADRATIC, "--ridgeless"], {"weight_decay"}),
+            (["solve", *QUADRATIC, "--optimal"], {"weight_decay"}),
+            (["curve", "--model", "quadratic", "--alpha", "1,2", "--ridgeless"], {"weight_decay"}),
+            (["sweep", "thresholds", "--noise", "0,1", "--workers", "1"], {"alpha", "weight_decay"}),
+        ):
+            described = from_json(*arguments)["problem"]
+            assert not gone & described.keys()
+            assert {"noise", "target"} <= described.keys()
+        assert "weight decay" not in run("bayes", *QUADRATIC).stdout
+        assert "alpha" in from_json("sweep", "thresholds", "--alpha", "1,2", "--workers", "1")["problem"]
 
     def test_bayes(self):
         found = from_json("bayes", *QUADRATIC)
@@ -312,6 +330,21 @@ class TestTraining:
         found = from_json(*arguments)
         assert found["test_error_bar"] is None
         assert found["caveats"][-1] == "one network has no standard error: use more --seeds."
+
+    def test_message_passing_is_measured_by_its_errors_only(self):
+        training = ["--trainer", "bayes-amp", "--seeds", "2", "--workers", "1", "--model", "quadratic"]
+        found = from_json("simulate", *training, "--d", "8")
+        assert {"test_error", "estimation_error"} <= found.keys()
+        assert not {"train_loss", "train_error", "rank"} & (found.keys() | found["seeds"][0].keys())
+        out = run("sweep", "simulate", *training, "--d", "8,9").stdout
+        assert "estimation" in out
+        assert "rank" not in out
+        assert "train" not in out
+
+    def test_one_dimension_written_twice_is_one(self):
+        out = run("compare", *QUADRATIC, "--d", "8,8", "--seeds", "2", "--workers", "1").stdout
+        assert "trained" in out
+        assert "∞" not in out
 
     def test_compare_gives_its_verdicts(self, tmp_path):
         plot = tmp_path / "compare.png"
@@ -391,6 +424,17 @@ class TestSweep:
         assert len(rows) == 4
         assert not any(row["outcome"] == "not computed yet" for row in rows)
 
+    def test_the_script_for_slurm_has_every_option_and_no_idle_task(self, tmp_path):
+        script = tmp_path / "sweep.sh"
+        options = ["--store", str(tmp_path / "runs"), "--slurm-script", str(script), "--retry-failed", "--workers", "3"]
+        out = run("sweep", "solve", *self.GRID, *options).stdout
+        assert "4 tasks, one for each cell" in " ".join(out.split())
+        text = script.read_text(encoding="utf-8")
+        assert "#SBATCH --array=1-4" in text
+        (line,) = [line for line in text.splitlines() if "$SLURM_ARRAY_TASK_ID/4" in line]
+        assert "--workers 3" in line
+        assert "--retry-failed" in line
+
     def test_slurm_jobs_are_a_dask_cluster(self, monkeypatch):
         import contextlib
 
@@ -434,7 +478,11 @@ class TestSweep:
 
         values = np.arange(6.0).reshape(2, 3)
         done = np.full((2, 3), "done", dtype=object)
-        table = {"loss": (("a", "b"), values), "outcome": (("a", "b"), done), "caveats": (("a", "b"), done)}
+        table: dict[str, Any] = {
+            "loss": (("a", "b"), values),
+            "outcome": (("a", "b"), done),
+            "caveats": (("a", "b"), done),
+        }
         table["eigenvalues"] = (("a", "b", "k"), np.zeros((2, 3, 4)))
         found = xr.Dataset({**table, "seconds": ("b", [1.0, 2.0, 3.0])}, coords={"a": [5, 6], "b": ["x", "y", "z"]})
         monkeypatch.delattr(xr.Dataset, "isel")
@@ -614,13 +662,21 @@ MISTAKES = [
     (["thresholds", "--model", "pair-comparison"], "must be one with a linear or a softmax output"),
     (["simulate", "--d", "1"], "`--d` must be a whole number >= 2"),
     (["simulate", "--d", "ten"], "--d"),
-    (["simulate", "--d", "10", "--seeds", "0"], "--seeds"),
+    (["simulate", "--d", "10", "--seeds", "0"], "Use for example --seeds 8."),
+    (["solve", "--tokens", "2.5"], "for one token use --model quadratic."),
+    (["sweep", "solve", "--alpha", "0.1,0.1"], "Got --alpha 0.1,0.1. Use for example --alpha 0.1,1.0,10.0."),
+    (["sweep", "solve", "--alpha", "1,2", "--dask", "tcp://a:1", "--workers", "2"], "Leave it out."),
+    (["sweep", "solve", "--alpha", "1,2", "--slurm", "2", "--workers", "2"], "--slurm-option=--cpus-per-task=4."),
+    (
+        ["sweep", "solve", "--alpha", "1,2", "--slurm-script", "x.sh", "--store", "runs", "--part", "1/2"],
+        "Leave it out.",
+    ),
     (["simulate", "--trainer", "sgd"], "`--trainer` must be one of amp"),
     (["simulate", "--task", "translation"], "`--task` must be"),
     (["simulate", "--d", "100000"], "`--d` must be such that"),
     (["simulate", "--model", "bilinear", "--task", "sequence"], "Leave it out."),
     (["compare", "--d", "10,x"], "Use for example --d 50,100."),
-    (["compare", "--d", "10,20", "--seeds", "1"], "Use more seeds."),
+    (["compare", "--d", "10,20", "--seeds", "1"], "Use for example --seeds 8."),
     (["sweep"], "RUN"),
     (["sweep", "guess", "--alpha", "1,2"], "RUN must be one of solve"),
     (["sweep", "solve"], "goes over grids"),
@@ -882,6 +938,11 @@ def test_grids():
         ("Use a larger weight_decay, or 0.0.", "Use a larger --weight-decay, or 0.0."),
         ("Got n_tokens=2, beta_0=1.0.", "Got --tokens 2, --beta-0 1.0."),
         ("Use for example trainer=LBFGS().", "Use for example --trainer lbfgs."),
+        ("Use more seeds.", "Use more --seeds."),
+        (
+            "`ensembles` must have at least two networks each: why. Got ensembles='1 at d = 8'.",
+            "There must be at least two networks of each `--d`: why. Got 1 at d = 8.",
+        ),
         ('Use task="label".', "Use --task label."),
         ("alpha d^2 is the number of samples", "alpha d^2 is the number of samples"),
         ("the channel is Softmax(n_tokens=2, beta=1.0)", "the channel is Softmax(n_tokens=2, beta=1.0)"),

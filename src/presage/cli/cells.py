@@ -47,10 +47,10 @@ def _column(found: Any, name: str, axes: list[str]) -> list[Any]:
     return list(found[name].broadcast_like(found["outcome"]).transpose(*axes).values.ravel().tolist())
 
 
-def show(out: Console, axes: Sequence[str], cells: list[dict[str, Any]]) -> None:
+def show(out: Console, axes: Sequence[str], cells: list[dict[str, Any]], shown: Sequence[str] = SHOWN) -> None:
     """A table of the cells, the middle of a long one left out."""
     places = [name for name in cells[0] if name in axes]
-    columns = [name for name in SHOWN if any(name in cell for cell in cells)][: max(MOST_COLUMNS - len(places), 2)]
+    columns = [name for name in shown if any(name in cell for cell in cells)][: max(MOST_COLUMNS - len(places), 2)]
     half = MOST_ROWS // 2
     chosen: list[dict[str, Any] | None] = list(cells)
     if len(cells) > MOST_ROWS:
