@@ -279,6 +279,24 @@ class TestThresholdsAndBayes:
         found = from_json("thresholds", "--model", "bilinear", "--target", "product:0.3,2")
         known = ps.thresholds(ps.bilinear_regression(ps.GaussianProduct(0.3, 2.0), alpha=0.5, noise=0.5))
         assert found["strong_recovery"] == pytest.approx(known.strong_recovery)
+        assert found["caveats"] == list(known.caveats)
+        assert "for clean labels" in known.caveats[0]
+        assert from_json("thresholds", "--model", "bilinear", "--noise", "0")["caveats"] == []
+
+    def test_numbers_that_play_no_part_are_not_told(self):
+        for arguments, gone in (
+            (["bayes", *QUADRATIC], {"weight_decay", "kappa"}),
+            (["thresholds"], {"alpha", "weight_decay"}),
+            (["solve", *QUADRATIC, "--ridgeless"], {"weight_decay"}),
+            (["solve", *QUADRATIC, "--optimal"], {"weight_decay"}),
+            (["curve", "--model", "quadratic", "--alpha", "1,2", "--ridgeless"], {"weight_decay"}),
+            (["sweep", "thresholds", "--noise", "0,1", "--workers", "1"], {"alpha", "weight_decay"}),
+        ):
+            described = from_json(*arguments)["problem"]
+            assert not gone & described.keys()
+            assert {"noise", "target"} <= described.keys()
+        assert "weight decay" not in run("bayes", *QUADRATIC).stdout
+        assert "alpha" in from_json("sweep", "thresholds", "--alpha", "1,2", "--workers", "1")["problem"]
 
     def test_bayes(self):
         found = from_json("bayes", *QUADRATIC)
@@ -312,6 +330,21 @@ class TestTraining:
         found = from_json(*arguments)
         assert found["test_error_bar"] is None
         assert found["caveats"][-1] == "one network has no standard error: use more --seeds."
+
+    def test_message_passing_is_measured_by_its_errors_only(self):
+        training = ["--trainer", "bayes-amp", "--seeds", "2", "--workers", "1", "--model", "quadratic"]
+        found = from_json("simulate", *training, "--d", "8")
+        assert {"test_error", "estimation_error"} <= found.keys()
+        assert not {"train_loss", "train_error", "rank"} & (found.keys() | found["seeds"][0].keys())
+        out = run("sweep", "simulate", *training, "--d", "8,9").stdout
+        assert "estimation" in out
+        assert "rank" not in out
+        assert "train" not in out
+
+    def test_one_dimension_written_twice_is_one(self):
+        out = run("compare", *QUADRATIC, "--d", "8,8", "--seeds", "2", "--workers", "1").stdout
+        assert "trained" in out
+        assert "∞" not in out
 
     def test_compare_gives_its_verdicts(self, tmp_path):
         plot = tmp_path / "compare.png"
@@ -391,6 +424,17 @@ class TestSweep:
         assert len(rows) == 4
         assert not any(row["outcome"] == "not computed yet" for row in rows)
 
+    def test_the_script_for_slurm_has_every_option_and_no_idle_task(self, tmp_path):
+        script = tmp_path / "sweep.sh"
+        options = ["--store", str(tmp_path / "runs"), "--slurm-script", str(script), "--retry-failed", "--workers", "3"]
+        out = run("sweep", "solve", *self.GRID, *options).stdout
+        assert "4 tasks, one for each cell" in " ".join(out.split())
+        text = script.read_text(encoding="utf-8")
+        assert "#SBATCH --array=1-4" in text
+        (line,) = [line for line in text.splitlines() if "$SLURM_ARRAY_TASK_ID/4" in line]
+        assert "--workers 3" in line
+        assert "--retry-failed" in line
+
     def test_slurm_jobs_are_a_dask_cluster(self, monkeypatch):
         import contextlib
 
@@ -420,9 +464,33 @@ class TestSweep:
 
         monkeypatch.setattr(ps, "ridgeless", fail)
         result = run("sweep", "ridgeless", *self.GRID, "--workers", "1", code=1)
-        assert "4 failed" in result.stdout
+        assert "4 failed (It did not settle. Use a larger --weight-decay)." in " ".join(result.stdout.split())
         assert "Every cell failed" in result.stderr
         assert "Use a larger --weight-decay" in result.stderr
+        rows = from_json("sweep", "ridgeless", *self.GRID, "--workers", "1", code=1)["rows"]
+        assert {row["outcome"] for row in rows} == {"failed: It did not settle. Use a larger --weight-decay."}
+
+    def test_rows_are_read_a_variable_at_a_time(self, monkeypatch):
+        """Taking the cells out of the table one by one takes longer than computing them."""
+        import xarray as xr
+
+        from presage.cli.cells import rows
+
+        values = np.arange(6.0).reshape(2, 3)
+        done = np.full((2, 3), "done", dtype=object)
+        table: dict[str, Any] = {
+            "loss": (("a", "b"), values),
+            "outcome": (("a", "b"), done),
+            "caveats": (("a", "b"), done),
+        }
+        table["eigenvalues"] = (("a", "b", "k"), np.zeros((2, 3, 4)))
+        found = xr.Dataset({**table, "seconds": ("b", [1.0, 2.0, 3.0])}, coords={"a": [5, 6], "b": ["x", "y", "z"]})
+        monkeypatch.delattr(xr.Dataset, "isel")
+        gathered = rows(found)
+        assert [(row["a"], row["b"], row["loss"], row["seconds"]) for row in gathered] == [
+            (a, b, values[i, j], j + 1.0) for i, a in enumerate((5, 6)) for j, b in enumerate("xyz")
+        ]
+        assert "eigenvalues" not in gathered[0]
 
 
 class TestFigure:
@@ -475,6 +543,37 @@ class TestFigure:
     def test_all(self, one_figure, tmp_path):
         run("figure", "all", "--out", str(tmp_path / "all"))
         picture(tmp_path / "all" / "line.png")
+
+    def test_the_list_has_every_name_and_title_in_80_columns(self):
+        from presage.figures import catalogue
+
+        lines = [line.rstrip() for line in run("figure", "--list").stdout.splitlines()]
+        assert max(map(len, lines)) <= 80
+        text = " ".join(" ".join(line.removeprefix(line.split(" ")[0]).split()) for line in lines)
+        for name in catalogue.names():
+            assert sum(line.startswith(f"{name} ") for line in lines) == 1
+            module = catalogue.figure(name)
+            assert " ".join(f"{module.TITLE} ({module.SOURCE})".split()) in text
+
+    def test_numbers_are_kept_when_drawing_fails(self, one_figure, tmp_path, monkeypatch):
+        def fail(parts):
+            raise ArithmeticError("no ink")
+
+        monkeypatch.setattr(one_figure.figure("line"), "draw", fail)
+        data = tmp_path / "numbers.nc"
+        run("figure", "line", "--quick", "--out", str(tmp_path / "line.png"), "--data", str(data), code=1)
+        assert float(one_figure.read(data)["theory"].loss[0]) == 1.5
+
+    def test_all_is_refused_before_anything_is_made(self, one_figure, tmp_path, monkeypatch):
+        folder = tmp_path / "z.png"
+        assert "Use for example --out figures." in run("figure", "all", "--out", str(folder), code=2).stderr
+        assert not folder.exists()
+        shipped = {"line": one_figure.shipped("line"), "other": tmp_path / "none.nc"}
+        monkeypatch.setattr(one_figure, "NAMES", tuple(shipped))
+        monkeypatch.setattr(one_figure, "shipped", shipped.__getitem__)
+        message = run("figure", "all", "--out", str(tmp_path / "all"), code=2).stderr
+        assert "no shipped data for other" in message
+        assert not (tmp_path / "all").exists()
 
     def test_names_complete_in_the_shell(self):
         from presage.cli import figure, models
@@ -530,6 +629,9 @@ MISTAKES = [
     (["solve", "--model", "quadratic", "--beta", "2"], "`--beta` is no option of --model quadratic"),
     (["solve", "--pairs", "all"], "`--pairs` is no option of --model attention"),
     (["solve", "--model", "untied", "--pairs", "none"], "`--pairs` must be"),
+    (["solve", "--target", ""], "Use for example --target mp:0.5."),
+    (["solve", "--model", "untied", "--pairs", ""], "`--pairs` must be"),
+    (["sweep", "simulate", "--alpha", "1,2", "--d", ""], "Use for example --d 50,100."),
     (["solve", "--target", "mp"], "Write mp:KAPPA_0, for example mp:0.5."),
     (["solve", "--target", "mp:-1"], "Write mp:KAPPA_0, for example mp:0.5."),
     (["solve", "--target", "mp:0.5,1"], "Write mp:KAPPA_0, for example mp:0.5."),
@@ -560,13 +662,21 @@ MISTAKES = [
     (["thresholds", "--model", "pair-comparison"], "must be one with a linear or a softmax output"),
     (["simulate", "--d", "1"], "`--d` must be a whole number >= 2"),
     (["simulate", "--d", "ten"], "--d"),
-    (["simulate", "--d", "10", "--seeds", "0"], "--seeds"),
+    (["simulate", "--d", "10", "--seeds", "0"], "Use for example --seeds 8."),
+    (["solve", "--tokens", "2.5"], "for one token use --model quadratic."),
+    (["sweep", "solve", "--alpha", "0.1,0.1"], "Got --alpha 0.1,0.1. Use for example --alpha 0.1,1.0,10.0."),
+    (["sweep", "solve", "--alpha", "1,2", "--dask", "tcp://a:1", "--workers", "2"], "Leave it out."),
+    (["sweep", "solve", "--alpha", "1,2", "--slurm", "2", "--workers", "2"], "--slurm-option=--cpus-per-task=4."),
+    (
+        ["sweep", "solve", "--alpha", "1,2", "--slurm-script", "x.sh", "--store", "runs", "--part", "1/2"],
+        "Leave it out.",
+    ),
     (["simulate", "--trainer", "sgd"], "`--trainer` must be one of amp"),
     (["simulate", "--task", "translation"], "`--task` must be"),
     (["simulate", "--d", "100000"], "`--d` must be such that"),
     (["simulate", "--model", "bilinear", "--task", "sequence"], "Leave it out."),
     (["compare", "--d", "10,x"], "Use for example --d 50,100."),
-    (["compare", "--d", "10,20", "--seeds", "1"], "Use more seeds."),
+    (["compare", "--d", "10,20", "--seeds", "1"], "Use for example --seeds 8."),
     (["sweep"], "RUN"),
     (["sweep", "guess", "--alpha", "1,2"], "RUN must be one of solve"),
     (["sweep", "solve"], "goes over grids"),
@@ -828,6 +938,11 @@ def test_grids():
         ("Use a larger weight_decay, or 0.0.", "Use a larger --weight-decay, or 0.0."),
         ("Got n_tokens=2, beta_0=1.0.", "Got --tokens 2, --beta-0 1.0."),
         ("Use for example trainer=LBFGS().", "Use for example --trainer lbfgs."),
+        ("Use more seeds.", "Use more --seeds."),
+        (
+            "`ensembles` must have at least two networks each: why. Got ensembles='1 at d = 8'.",
+            "There must be at least two networks of each `--d`: why. Got 1 at d = 8.",
+        ),
         ('Use task="label".', "Use --task label."),
         ("alpha d^2 is the number of samples", "alpha d^2 is the number of samples"),
         ("the channel is Softmax(n_tokens=2, beta=1.0)", "the channel is Softmax(n_tokens=2, beta=1.0)"),

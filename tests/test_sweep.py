@@ -19,6 +19,7 @@ import pytest
 import xarray as xr
 
 import presage as ps
+from presage.sweeps import slurm
 from presage.sweeps import store as stores
 from presage.sweeps.cells import Work
 from presage.sweeps.grid import Grid
@@ -241,6 +242,16 @@ def test_mistakes_are_refused_before_anything_is_computed(counted, grid, said):
         sweep(NETWORK, counted, **{"alpha": [0.5], **grid})
     assert str(refusal.value).startswith(said)
     assert counted.calls() == []
+
+
+@pytest.mark.parametrize("address", ["nowhere", "tcp://nowhere", ""])
+def test_no_client_is_left_half_made_where_no_scheduler_answers(monkeypatch, address):
+    distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
+    made: list[Any] = []
+    monkeypatch.setattr(distributed.Client, "start", lambda client, **options: made.append(client))
+    with pytest.raises(ValueError, match="no dask scheduler answers there"):
+        sweep(NETWORK, samples, executor=address, alpha=[0.1, 0.2])
+    assert made == []
 
 
 def test_a_misspelt_name_is_answered_with_the_known_ones():
@@ -577,6 +588,14 @@ def test_every_cell_is_in_one_part_whatever_is_done_and_however_many_work(run, l
     assert sorted(rest) == sorted(undone)
 
 
+@pytest.mark.parametrize("run", [ps.solve, ps.simulate, samples])
+@pytest.mark.parametrize("n", [2, 5, 10, 14])
+def test_no_part_is_empty_where_there_are_cells_enough(run, n):
+    points = Grid.of(NETWORK, run, {"alpha": np.linspace(0.1, 1.0, 7), "noise": [0.1, 0.2]})
+    keys = {cell.key for cell in points.cells}
+    assert all(_chains(points, keys, 1, (i, n)) for i in range(1, n + 1))
+
+
 def test_tasks_of_an_array_may_open_a_new_store_at_once(tmp_path, monkeypatch):
     """One task has made the folder, and another looks at it before the manifest is there."""
     write, others = stores._write_json, [2, 1]
@@ -858,6 +877,24 @@ def test_memory_by_core_takes_the_place_of_memory_by_job():
 def test_what_sbatch_would_not_understand_is_refused(option):
     with pytest.raises(ValueError, match="`slurm_option` must"):
         script(["presage"], jobs=2, options=[option])
+
+
+@pytest.mark.parametrize(
+    ("error", "options", "said"),
+    [
+        ("Unable to contact slurm controller", [], r"`slurm` must .*SLURM does not answer.*Got slurm=2\."),
+        ("Unable to contact slurm controller", ["--mem=1G"], "`slurm` must .*SLURM does not answer"),
+        ("Invalid account", [], "`slurm` must be jobs that sbatch takes: .*Invalid account.*by slurm_option"),
+        ("Invalid account", ["--account=me"], "`slurm_option` must be options that sbatch takes: .*Invalid account"),
+    ],
+)
+def test_what_sbatch_refuses_is_blamed_on_what_was_given(monkeypatch, error, options, said):
+    def refuse(command: list[str], **how: Any) -> subprocess.CompletedProcess[str]:
+        return subprocess.CompletedProcess(command, 1, "", f"sbatch: error: {error}\n")
+
+    monkeypatch.setattr(subprocess, "run", refuse)
+    with pytest.raises(ValueError, match=said):
+        slurm._try("#SBATCH --mem=1G\n", 2, options)
 
 
 def test_observables_of_like_names_are_all_kept():

@@ -19,6 +19,14 @@ MEANINGS = {
     "delta": "noise at which the target is seen",
 }
 
+PENALTIES = ("weight_decay", "ridge")
+UNUSED = {  # numbers of a problem on which an answer does not depend
+    "bayes": (*PENALTIES, "kappa", "threshold"),
+    "ridgeless": PENALTIES,
+    "optimal": PENALTIES,
+    "thresholds": ("alpha", *PENALTIES),
+}
+
 
 def predict(problem: Any, *, ridgeless: bool = False, optimal: bool = False, init: Any = None) -> Any:
     """The prediction: at the penalty given, at the vanishing one, or at the best one."""

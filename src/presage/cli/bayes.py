@@ -24,6 +24,7 @@ def bayes(given: Given, json: Json = False, csv: Csv = False) -> None:
     check_format(json, csv)
     import presage as ps
 
+    given = given.without(*answers.UNUSED["bayes"])
     answer = ps.bayes_optimal(given.problem())
     found = answers.observables(answer)
     row = machine.with_caveats(found, answer.caveats)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from presage.cli import digits, machine
+from presage.cli.mistakes import in_options
 from presage.cli.output import table
 
 if TYPE_CHECKING:
@@ -21,27 +23,34 @@ DIGITS = 7
 
 def rows(found: Any) -> list[dict[str, Any]]:
     """One row a cell: its place in the grid, its numbers, its outcome and its caveats; arrays are left out."""
-    import numpy as np
-
-    axes = [name for name in found.dims if name in found.coords]
-    flat = [name for name in found.data_vars if set(found[name].dims) <= set(axes)]
-    words = ("outcome", "caveats")
+    axes = [str(name) for name in found.dims if name in found.coords]
+    flat = [str(name) for name in found.data_vars if set(found[name].dims) <= set(axes)]
+    numbers = [name for name in flat if name not in ("outcome", "caveats")]
+    # Each variable is read once: taking cells out of the table one by one is slow for thousands of them.
+    columns = {name: _column(found, name, axes) for name in flat}
+    places = itertools.product(*(found[axis].values.tolist() for axis in axes))
+    said: dict[str, str] = {}
     gathered = []
-    for index in np.ndindex(*(found.sizes[axis] for axis in axes)):
-        cell = found[flat].isel(dict(zip(axes, index, strict=True)))
-        row = {str(axis): _plain(found[axis].values[i]) for axis, i in zip(axes, index, strict=True)}
-        row |= {str(name): _plain(cell[name].values[()]) for name in flat if name not in words}
-        outcome, caveats = (str(cell[name].values[()]) for name in words)
+    for cell, place in enumerate(places):
+        row = dict(zip(axes, place, strict=True)) | {name: columns[name][cell] for name in numbers}
+        outcome, caveats = str(columns["outcome"][cell]), str(columns["caveats"][cell])
         if not outcome.startswith(("failed", NOT_YET)):
             caveats = " ".join([*([caveats] if caveats else []), *machine.silent(row)])
-        gathered.append({**row, "outcome": outcome, "caveats": caveats})
+        if outcome not in said:
+            said[outcome] = in_options(outcome)
+        gathered.append({**row, "outcome": said[outcome], "caveats": caveats})
     return gathered
 
 
-def show(out: Console, axes: Sequence[str], cells: list[dict[str, Any]]) -> None:
+def _column(found: Any, name: str, axes: list[str]) -> list[Any]:
+    """The values of a variable, one a cell, in the order of the cells."""
+    return list(found[name].broadcast_like(found["outcome"]).transpose(*axes).values.ravel().tolist())
+
+
+def show(out: Console, axes: Sequence[str], cells: list[dict[str, Any]], shown: Sequence[str] = SHOWN) -> None:
     """A table of the cells, the middle of a long one left out."""
     places = [name for name in cells[0] if name in axes]
-    columns = [name for name in SHOWN if any(name in cell for cell in cells)][: max(MOST_COLUMNS - len(places), 2)]
+    columns = [name for name in shown if any(name in cell for cell in cells)][: max(MOST_COLUMNS - len(places), 2)]
     half = MOST_ROWS // 2
     chosen: list[dict[str, Any] | None] = list(cells)
     if len(cells) > MOST_ROWS:
@@ -58,7 +67,7 @@ def summary(cells: list[dict[str, Any]]) -> str:
     later = sum(cell["outcome"] == NOT_YET for cell in cells)
     warned = sum(bool(cell["caveats"]) for cell in cells)
     said = f"{len(cells)} cells: {len(cells) - len(failed) - later} done"
-    said += f", {len(failed)} failed ({failed[0]})" if failed else ""
+    said += f", {len(failed)} failed ({failed[0].removeprefix('failed: ').rstrip('.')})" if failed else ""
     said += f", {later} not computed yet" if later else ""
     said += f"; {warned} have caveats, which --csv and --json list" if warned else ""
     return said + "."
@@ -80,7 +89,3 @@ def _number(cell: dict[str, Any], name: str) -> str:
 
 def _text(value: Any) -> str:
     return digits.text(value) if isinstance(value, float) else str(value)
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if hasattr(value, "item") else value

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from presage.cli import digits, machine, pictures, trainers
+from presage.cli.mistakes import CommandError
 from presage.cli.output import Csv, Json, check_format, emit, say, table, tell_caveats
 from presage.cli.problem_options import Given, takes_problem
 from presage.cli.simulate import train
@@ -45,12 +46,17 @@ def compare(
     pictures.check_picture(plot)
     import presage as ps
 
-    sizes = trainers.dimensions(d)
+    sizes = list(dict.fromkeys(trainers.dimensions(d)))
+    if seeds < 2:
+        raise CommandError(
+            "`--seeds` must be at least 2 here: one network has no standard error to compare by. "
+            f"Got --seeds {seeds}. Use for example --seeds 8."
+        )
     if trainer != trainers.BAYES:
         given.must_be_trainable()
     problem = given.problem()
     prediction: Any = ps.bayes_optimal(problem) if trainer == trainers.BAYES else ps.solve(problem)
-    ensembles = [train(given, size, seeds, trainer, task, workers) for size in dict.fromkeys(sizes)]
+    ensembles = [train(given, size, seeds, trainer, task, workers) for size in sizes]
     found = ps.compare(prediction, *ensembles)
     if plot is not None:
         from presage.cli import histogram_picture

@@ -42,6 +42,8 @@ def curve(
     check_format(json, csv)
     pictures.check_picture(plot)
     given.must_be_trainable()
+    if ridgeless or optimal:
+        given = given.without(*answers.PENALTIES)
     shown = _check_shown(show)
     name, values = _the_grid(given)
     rows = list(_rows(given, name, values, ridgeless=ridgeless, optimal=optimal))

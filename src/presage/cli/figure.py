@@ -9,7 +9,7 @@ import typer
 
 from presage.cli.mistakes import CommandError
 from presage.cli.output import PANEL, console, say, table
-from presage.cli.pictures import check_picture, save
+from presage.cli.pictures import SUFFIXES, check_picture, save
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -95,6 +95,9 @@ def figure(
     if name == ALL:
         if data is not None:
             raise CommandError("`--data` is for one figure. Name one instead of all.")
+        if effort is None:
+            for each in catalogue.names():
+                _must_be_shipped(each)
         folder = out or Path("figures")
         _make(folder)
         for each in catalogue.names():
@@ -111,23 +114,21 @@ def _draw(shown: Console, name: str, effort: Any, path: Path, data: Path | None,
     from presage.figures.style import caveats
 
     module = catalogue.figure(name)
-    has_data = catalogue.shipped(name).is_file()
-    if effort is None and not has_data:
-        raise CommandError(
-            f"There are no shipped data for {name}. Use `presage figure {name} --quick` to compute some."
-        )
+    if effort is None:
+        _must_be_shipped(name)
     parts = catalogue.load(name) if effort is None else catalogue.compute(name, effort, store)
+    if data is not None:  # before drawing: what took hours to compute is not lost if that fails
+        catalogue.save(parts, data)
     save(module.draw(parts), path)
-    say(shown, f"{module.TITLE}  [{module.SOURCE}]")
+    say(shown, f"{module.TITLE} ({module.SOURCE})")
     shown.print(module.caption(parts))
     for line in caveats(parts):
         shown.print(f"caveat: {line}", style="yellow")
-    if effort is not None and has_data:
+    if effort is not None and catalogue.shipped(name).is_file():
         different = catalogue.differences(parts, catalogue.load(name))
         for line in different or ["it agrees with the shipped data at every point that both have."]:
             shown.print(f"recomputed: {line}")
     if data is not None:
-        catalogue.save(parts, data)
         shown.print(f"numbers: {data}")
     shown.print(f"drawn: {path}")
 
@@ -136,8 +137,8 @@ def _list(shown: Console) -> None:
     from presage.figures import catalogue
 
     modules = {name: catalogue.figure(name) for name in catalogue.names()}
-    lines = [(name, module.SOURCE, module.TITLE) for name, module in modules.items()]
-    table(shown, ("name", "source", "what it shows"), lines, words=("name", "source", "what it shows"))
+    lines = [(name, f"{module.TITLE} ({module.SOURCE})") for name, module in modules.items()]
+    table(shown, ("name", "what it shows"), lines, words=("name", "what it shows"))
 
 
 def _unknown(name: str, names: list[str]) -> str:
@@ -148,7 +149,21 @@ def _unknown(name: str, names: list[str]) -> str:
     return f"There is no figure {name!r}: NAME must be one of {', '.join(names)}, or all. {guess}"
 
 
+def _must_be_shipped(name: str) -> None:
+    from presage.figures import catalogue
+
+    if not catalogue.shipped(name).is_file():
+        raise CommandError(
+            f"There are no shipped data for {name}. Use `presage figure {name} --quick` to compute some."
+        )
+
+
 def _make(folder: Path) -> None:
+    if folder.suffix.lower() in SUFFIXES:
+        raise CommandError(
+            f"`--out` must be a folder for all figures. Got --out {folder}, which is the name of a picture. "
+            "Use for example --out figures."
+        )
     if folder.exists() and not folder.is_dir():
         raise CommandError(
             f"`--out` must be a folder for all figures. Got --out {folder}, which is a file. Name another."

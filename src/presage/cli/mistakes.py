@@ -48,6 +48,11 @@ PHRASES = {
     r"`channel` must be a Linear or a Softmax": "`--model` must be one with a linear or a softmax output",
     r"Got channel=(\w+)\([^)]*\)": r"Got \1",
     r"Use Linear or Softmax": "Use --model attention",
+    r"use quadratic_network\b": "use --model quadratic",
+    r", or seeds=\[0, 1, 2\]": "",
+    r"`ensembles` must have at least two networks each": "There must be at least two networks of each `d`",
+    r"Got ensembles='([^']*)'": r"Got \1",
+    r"([Uu])se more seeds": r"\1se more --seeds",
     r"problem\.replace\((\w+=[\w.]+)\)": r"\1",
 }
 
@@ -79,6 +84,7 @@ def _arguments_in_options(text: str) -> str:
         text = re.sub(rf"(?<![\w.-]){name}=(?=[^\s=])", f"{option} ", text)
         if "_" in name:
             text = re.sub(rf"(?<![\w.-]){name}(?![\w(])", option, text)
+    text = re.sub(r"(--[\w-]+) \[([^\[\]]*)\]", lambda found: f"{found[1]} {found[2].replace(', ', ',')}", text)
     return re.sub(r"(--[\w-]+) (['\"])([^'\"]*)\2", r"\1 \3", text)
 
 

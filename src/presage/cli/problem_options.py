@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 import typing
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -42,7 +42,7 @@ DEFAULT_PAIRS = "cross"
 WORDS = {"weight_decay": "weight decay", "n_tokens": "tokens", "beta_0": "beta of the target"}
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Given:
     """What was written on the command line about the problem; None is what was left out."""
 
@@ -50,6 +50,7 @@ class Given:
     target: str | None
     pairs: str | None
     numbers: dict[str, str | None]
+    unused: frozenset[str] = frozenset()  # numbers that play no part in the answer, and are not told
 
     def __post_init__(self) -> None:
         self._refuse_what_the_model_lacks()
@@ -62,7 +63,7 @@ class Given:
     @property
     def target_text(self) -> str:
         """The target as written, or what it is by default."""
-        return self.target or DEFAULT_TARGET[self.model.rectangular]
+        return DEFAULT_TARGET[self.model.rectangular] if self.target is None else self.target
 
     def texts(self) -> dict[str, str]:
         """Every number of the model as written, or its default."""
@@ -108,17 +109,23 @@ class Given:
             name: at[name] if name in at else grids.number(OPTIONS[name], text) for name, text in self.texts().items()
         }
         if "pairs" in self.model.options:
-            values["pairs"] = self.pairs or DEFAULT_PAIRS
+            values["pairs"] = DEFAULT_PAIRS if self.pairs is None else self.pairs
         target = targets.law(self.target_text, rectangular=self.model.rectangular)
         return getattr(ps, self.model.function)(target, **values)
+
+    def without(self, *names: str) -> Given:
+        """The same problem for an answer that does not depend on some of its numbers; a grid is told all the same."""
+        return dataclasses.replace(self, unused=frozenset(names))
 
     def described(self) -> dict[str, Any]:
         """The whole problem, defaults included, by the names of the library."""
         found: dict[str, Any] = {"model": self.model_name, "target": self.target_text}
         for name, text in self.texts().items():
+            if name in self.unused and not grids.is_grid(text):
+                continue
             found[name] = text if grids.is_grid(text) else _whole(grids.number(OPTIONS[name], text), name)
         if "pairs" in self.model.options:
-            found["pairs"] = self.pairs or DEFAULT_PAIRS
+            found["pairs"] = DEFAULT_PAIRS if self.pairs is None else self.pairs
         return found
 
     def title(self) -> str:

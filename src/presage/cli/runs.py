@@ -44,7 +44,7 @@ def training(
                     f"`{option}` is for `presage sweep simulate`: {name} trains no network. Leave it out."
                 )
         return {}
-    sizes = trainers.dimensions(d or "100")
+    sizes = trainers.dimensions("100" if d is None else d)
     found: dict[str, Any] = {"d": sizes if len(sizes) > 1 else sizes[0]}
     if seeds is not None:
         found["seeds"] = seeds

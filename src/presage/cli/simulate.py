@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,7 +19,6 @@ EXAMPLES = (
     "presage simulate --d 20 --seeds 4",
     "presage simulate --model quadratic --d 20 --seeds 3 --trainer lbfgs --csv",
 )
-OBSERVABLES = ("test_error", "train_loss", "train_error", "estimation_error", "rank")
 Dimension = Annotated[int, typer.Option("--d", help="Dimension of a token.", rich_help_panel=trainers.PANEL)]
 Eigenvalues = Annotated[bool, typer.Option("--eigenvalues", help="Put every eigenvalue into --json too.")]
 
@@ -40,7 +40,8 @@ def simulate(
     check_format(json, csv)
     pictures.check_picture(plot)
     ensemble = train(given, d, seeds, trainer, task, workers)
-    means = {name: digits.Measured(ensemble.mean(name), ensemble.standard_error(name)) for name in OBSERVABLES}
+    names = trainers.measured(trainer)
+    means = {name: digits.Measured(ensemble.mean(name), ensemble.standard_error(name)) for name in names}
     done = len(ensemble.values("test_error"))
     single = ["one network has no standard error: use more --seeds."] if done == 1 else machine.silent(means)
     caveats = [*ensemble.caveats, *single]
@@ -63,9 +64,9 @@ def simulate(
         "d": d,
         "trainer": str(ensemble.trainer),
         **means,
-        "seeds": per_seed(ensemble, eigenvalues),
+        "seeds": per_seed(ensemble, names, eigenvalues),
     }
-    emit({**content, "caveats": caveats}, per_seed(ensemble, False), human, json=json, csv=csv)
+    emit({**content, "caveats": caveats}, per_seed(ensemble, names, False), human, json=json, csv=csv)
 
 
 def train(given: Given, d: int, seeds: int, trainer: str | None, task: str, workers: int | None) -> Any:
@@ -85,13 +86,13 @@ def train(given: Given, d: int, seeds: int, trainer: str | None, task: str, work
         ) from None
 
 
-def per_seed(ensemble: Any, eigenvalues: bool) -> list[dict[str, Any]]:
+def per_seed(ensemble: Any, names: Sequence[str], eigenvalues: bool) -> list[dict[str, Any]]:
     """One row a network."""
     failures = getattr(ensemble, "failures", {})
     rows = []
     for index, seed in enumerate(ensemble.seeds):
         row: dict[str, Any] = {"seed": seed, "d": ensemble.d}
-        row |= {name: float(getattr(ensemble, name)[index]) for name in OBSERVABLES}
+        row |= {name: float(getattr(ensemble, name)[index]) for name in names}
         row["converged"] = bool(ensemble.converged[index])
         if eigenvalues:
             values = "eigenvalues" if hasattr(ensemble, "eigenvalues") else "singular_values"

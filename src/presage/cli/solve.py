@@ -29,6 +29,8 @@ def solve(
     """Predict errors, loss and rank at the minimum of the loss, each with its error bar."""
     check_format(json, csv)
     given.must_be_trainable()
+    if ridgeless or optimal:
+        given = given.without(*answers.PENALTIES)
     answer = answers.predict(given.problem(), ridgeless=ridgeless, optimal=optimal)
     found = answers.observables(answer)
     row = machine.with_caveats(found, answer.caveats)

@@ -6,12 +6,13 @@ import contextlib
 import shlex
 import sys
 from collections.abc import Iterator
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from presage.cli import cells, runs, trainers
+from presage.cli import answers, cells, runs, trainers
 from presage.cli.mistakes import CommandError, ComputationError, in_options
 from presage.cli.output import Csv, Json, check_format, console, emit, say, tell_caveats
 from presage.cli.problem_options import Given, takes_problem
@@ -116,16 +117,18 @@ def sweep(
     function = runs.function(run)
     if run not in runs.WITHOUT_TRAINING and trainer != trainers.BAYES:
         given.must_be_trainable()
+    given = given.without(*answers.UNUSED.get(run, ()))
     grids = given.grids()
     problem = given.problem(**{name: values[0] for name, values in grids.items()})
     options = runs.training(run, problem, given.model.rectangular, d, seeds, trainer, task)
     if not grids and not any(isinstance(value, list) for value in options.values()):
         raise CommandError("`presage sweep` goes over grids, and there is none. Use for example --alpha 0.05:40:60log.")
-    _check_places(dask, slurm, slurm_script, slurm_option)
+    _check_places(dask, slurm, slurm_script, slurm_option, workers, part)
     if slurm_script is not None:
-        _write_script(
-            slurm_script, _command(given, run, store, d, seeds, trainer, task), slurm or TASKS, slurm_option or []
-        )
+        written = {"--d": d, "--seeds": seeds, "--trainer": trainer, "--task": task, "--workers": workers}
+        count = prod(len(value) for value in (*grids.values(), *options.values()) if isinstance(value, list))
+        command = _command(given, run, store, written, retry_failed)
+        _write_script(slurm_script, command, slurm or TASKS, count, slurm_option or [])
         return
     with _executor(dask, slurm, slurm_option or []) as executor:
         found = ps.sweep(
@@ -144,7 +147,8 @@ def sweep(
 
     def human(out: Console) -> None:
         say(out, f"{run}: {given.title()}")
-        cells.show(out, list(map(str, found.sizes)), rows)
+        shown = trainers.measured(trainer) if trainer == trainers.BAYES else cells.SHOWN
+        cells.show(out, list(map(str, found.sizes)), rows, shown)
         say(out, cells.summary(rows))
         tell_caveats(out, [in_options(str(found.attrs["damaged"]))] if "damaged" in found.attrs else [])
         if store is not None and part is None:
@@ -154,14 +158,31 @@ def sweep(
     emit(content, rows, human, json=json, csv=csv)
     failed = [row["outcome"] for row in rows if row["outcome"].startswith("failed")]
     if len(failed) == len(rows):
-        raise ComputationError(f"Every cell failed; the first {in_options(failed[0])}")
+        raise ComputationError(f"Every cell failed; the first {failed[0]}")
 
 
-def _check_places(dask: str | None, slurm: int | None, script: Path | None, options: list[str] | None) -> None:
+def _check_places(
+    dask: str | None,
+    slurm: int | None,
+    script: Path | None,
+    options: list[str] | None,
+    workers: int | None,
+    part: str | None,
+) -> None:
     if dask is not None and (slurm is not None or script is not None):
         raise CommandError("`--dask` and `--slurm` exclude each other: cells run in one place. Leave one out.")
     if options and slurm is None and script is None:
         raise CommandError("`--slurm-option` is for SLURM jobs, and there are none. Add for example --slurm 10.")
+    if script is not None and part is not None:
+        raise CommandError(
+            "`--part` makes no sense with --slurm-script: each task of the array does a part of its own. Leave it out."
+        )
+    if workers is not None and script is None and (dask is not None or slurm is not None):
+        place, instead = ("--dask", "") if slurm is None else ("--slurm", " or use --slurm-option=--cpus-per-task=4")
+        raise CommandError(
+            f"`--workers` is for cells computed on this machine: with {place} the cluster says how many are computed "
+            f"at a time. Leave it out{instead}."
+        )
 
 
 def _part(text: str | None) -> tuple[int, int] | None:
@@ -184,24 +205,22 @@ def _executor(dask: str | None, slurm: int | None, options: list[str]) -> Iterat
         yield client
 
 
-def _command(
-    given: Given, run: str, store: Path | None, d: str | None, seeds: int | None, trainer: str | None, task: str | None
-) -> list[str]:
+def _command(given: Given, run: str, store: Path | None, options: dict[str, Any], retry_failed: bool) -> list[str]:
     """The sweep as every task of an array runs it."""
     if store is None:
         raise CommandError(
             "`--slurm-script` needs a --store: its tasks share nothing else. Use for example --store runs."
         )
-    written = {**given.written(), "--d": d, "--seeds": seeds, "--trainer": trainer, "--task": task}
-    written["--store"] = str(store.absolute())
+    written = {**given.written(), **options, "--store": str(store.absolute())}
     words = [word for option, value in written.items() if value is not None for word in (option, str(value))]
-    return [sys.executable, "-m", "presage", "sweep", run, *words]
+    return [sys.executable, "-m", "presage", "sweep", run, *words, *(["--retry-failed"] if retry_failed else [])]
 
 
-def _write_script(path: Path, command: list[str], jobs: int, options: list[str]) -> None:
+def _write_script(path: Path, command: list[str], asked: int, count: int, options: list[str]) -> None:
     from presage.sweeps.slurm import script
     from presage.whole_file import whole_file
 
+    jobs = min(asked, count)  # a task without a cell would wait in the queue for nothing
     text = script(command, jobs=jobs, options=options)
     if not path.absolute().parent.is_dir():
         raise CommandError(
@@ -210,6 +229,7 @@ def _write_script(path: Path, command: list[str], jobs: int, options: list[str])
     with whole_file(path) as part:
         part.write_text(text, encoding="utf-8")
     out = console()
-    out.print(f"written: {path}, an array of {jobs} tasks")
+    few = "" if jobs == asked else ", one for each cell"
+    out.print(f"written: {path}, an array of {jobs} tasks{few}")
     out.print(f"submit it with:  sbatch {shlex.quote(str(path))}", soft_wrap=True)
     out.print(f"then gather with:  {shlex.join(command)}", soft_wrap=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isinf
 from typing import TYPE_CHECKING, Any
 
-from presage.cli import digits, machine
+from presage.cli import answers, digits, machine
 from presage.cli.output import Csv, Json, check_format, emit, say, table, tell_caveats
 from presage.cli.problem_options import Given, takes_problem
 
@@ -38,6 +38,7 @@ def thresholds(given: Given, json: Json = False, csv: Csv = False) -> None:
     check_format(json, csv)
     import presage as ps
 
+    given = given.without(*answers.UNUSED["thresholds"])
     found = ps.thresholds(given.problem())
     caveats = list(getattr(found, "caveats", ()))
 

@@ -44,6 +44,13 @@ Workers = Annotated[
     typer.Option("--workers", help="Networks or cells at a time. Default: all cores.", show_default=False),
 ]
 
+OBSERVABLES = ("test_error", "train_loss", "train_error", "estimation_error", "rank")
+
+
+def measured(name: str | None) -> tuple[str, ...]:
+    """What is measured of networks; a posterior mean minimises no loss and has no zeros, so errors only."""
+    return ("test_error", "estimation_error") if name == BAYES else OBSERVABLES
+
 
 def trainer(name: str | None, problem: Any) -> Any:
     """The trainer of a name, None for the one that suits the problem."""

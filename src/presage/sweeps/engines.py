@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import os
 import pickle
-from asyncio import CancelledError
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,6 +17,7 @@ from presage.sweeps.grid import Cell
 from presage.sweeps.store import Record
 
 Chains = list[list[Cell]]
+PATIENCE = 10  # seconds until a scheduler that does not answer is taken for none
 RETRIES = 3  # of a chain that could not be begun, for example since a file system was slow
 INSTALL = 'Install it with: pip install "presage[cluster]"'
 GO_ON = "Cells that had ended are in the store, if there is one: sweep again to go on"
@@ -84,7 +86,7 @@ def on_dask(work: Work, chains: Chains, client: Any) -> Iterator[Record]:
                     ended.update(send([[cell] for cell in chain]))
                     continue
                 records = [work.lost(chain[0])]
-            except (Exception, CancelledError) as error:
+            except (Exception, asyncio.CancelledError) as error:
                 raise RuntimeError(f"The dask cluster could not compute cells ({_cause(error)}). {GO_ON}.") from error
             yield from records
     finally:
@@ -110,8 +112,9 @@ def connected(executor: Any) -> Iterator[Any]:
         yield executor
         return
     try:
-        client = Client(executor, timeout="10s", set_as_default=False)
-    except (OSError, ValueError):  # ValueError: not an address at all
+        _knock(executor)
+        client = Client(executor, timeout=f"{PATIENCE}s", set_as_default=False)
+    except (OSError, ValueError, TypeError):  # the last two: not an address at all
         reason = "no dask scheduler answers there"
         remedy = 'Start one with `dask scheduler`, and use the address it prints, for example "tcp://10.0.0.1:8786".'
         raise _check.complaint("executor", "be the address of a dask scheduler", reason, executor, remedy) from None
@@ -119,6 +122,18 @@ def connected(executor: Any) -> Iterator[Any]:
         yield client
     finally:
         client.close()
+
+
+def _knock(address: str) -> None:
+    """Connect to a scheduler and leave. A client that finds none stays half made, and complains when it is deleted."""
+    from distributed import Security
+    from distributed.comm import connect
+
+    async def knock() -> None:
+        await (await connect(address, timeout=PATIENCE, **Security().get_connection_args("client"))).close()
+
+    with ThreadPoolExecutor(1) as other:  # this thread may have a running loop of its own, as in a notebook
+        other.submit(lambda: asyncio.run(knock())).result()
 
 
 def threads(client: Any) -> int:

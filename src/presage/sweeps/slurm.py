@@ -25,6 +25,7 @@ OPTION = re.compile(r"--([a-z][a-z-]*)(?:=(\S.*))?")
 SIZE = re.compile(r"(\d+)([KMGT]?)B?", re.IGNORECASE)
 THREADS = "export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1"
 CHECK = 10.0  # seconds between two looks at the queue
+SILENT = ("controller", "configuration source")  # in what sbatch says when there is nobody to ask
 TRIES = 5  # jobs in a row that end without a worker, before no more are sent
 
 Options = dict[str, str | None]
@@ -83,7 +84,7 @@ def cluster(*, jobs: int, options: Sequence[str] = ()) -> Iterator[Any]:
         local_directory='"${TMPDIR:-/tmp}"',
         scheduler_options={"dashboard": False, "dashboard_address": ":0"},
     ) as workers:
-        _try(workers.job_script())
+        _try(workers.job_script(), jobs, options)
         with Client(workers, set_as_default=False) as client, _kept_up(client, jobs) as gave_up:
             try:
                 yield client
@@ -96,7 +97,7 @@ def cluster(*, jobs: int, options: Sequence[str] = ()) -> Iterator[Any]:
                 raise
 
 
-def _try(text: str) -> None:
+def _try(text: str, jobs: int, options: Sequence[str]) -> None:
     """Ask SLURM whether it would take such a job: one that it refuses would be waited for in vain."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "job.sh"
@@ -105,6 +106,16 @@ def _try(text: str) -> None:
         answer = subprocess.run(command, capture_output=True, text=True, check=False)
     if answer.returncode != 0:
         said = [line for line in answer.stderr.splitlines() if line.strip()] or ["nothing"]
+        if any(word in said[-1] for word in SILENT):
+            reason, remedy = (
+                f"SLURM does not answer: {said[-1]}",
+                "Go where `sinfo` does, or leave it out.",
+            )
+            raise _check.complaint("slurm", "be left out here", reason, jobs, remedy)
+        if not options:
+            reason = f"sbatch refuses such jobs: {said[-1]}"
+            remedy = 'Give what it asks for by slurm_option, for example "--partition=main".'
+            raise _check.complaint("slurm", "be jobs that sbatch takes", reason, jobs, remedy)
         directives = " ".join(re.findall(r"^#SBATCH (.*)$", text, re.MULTILINE))
         reason, remedy = f"sbatch refuses them: {said[-1]}", "`man sbatch` lists them."
         raise _check.complaint("slurm_option", "be options that sbatch takes", reason, directives, remedy)

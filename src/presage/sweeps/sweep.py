@@ -187,12 +187,12 @@ def _chains(points: Grid, missing: set[str], workers: int, share: tuple[int, int
     """What is to be done, in chains: long enough for warm starts to pay, short enough to keep all busy to the end.
 
     The parts of a sweep are cut out of the whole grid, whatever is done of it, so that they are the same on every
-    machine and at every time.
+    machine and at every time. They are so small that none is empty, as long as there are cells enough.
     """
     i, n = share
     cells = points.cells
     if n > 1:
-        cuts = points.chains(cells, _length(points, len(cells), n))
+        cuts = points.chains(cells, min(_length(points, len(cells), n), max(1, len(cells) // n)))
         cells = list(itertools.chain(*itertools.islice(cuts, i - 1, None, n)))
     left = [cell for cell in cells if cell.key in missing]
     return list(points.chains(left, _length(points, len(left), workers)))

@@ -20,15 +20,18 @@ class BilinearThresholds(NamedTuple):
     strong_recovery: float  # the Bayes-optimal error vanishes
     weak_recovery: float  # something is learned at all, to leading order in a small rank
     minimal_nuclear_norm: float  # the interpolator of least nuclear norm is the target
+    caveats: tuple[str, ...] = ()
 
 
 def bilinear_thresholds(problem: BilinearProblem) -> BilinearThresholds:
     """Collect the thresholds in ``alpha``, the number of samples over the entries of the matrix."""
     target, count = problem.target, problem.components
+    clean = "strong_recovery and minimal_nuclear_norm are for clean labels: with this noise the error is never zero."
     return BilinearThresholds(
         strong_recovery(target) / count,
         weak_recovery(target, problem.noise) / count,
         minimal_nuclear_norm(target.nonzero, target.aspect) / count,
+        (clean,) if problem.noise > 0.0 else (),
     )
 
 
