@@ -390,7 +390,9 @@ def test_ctrl_c_ends_it_in_words_and_leaves_nothing_behind(tmp_path, processes, 
     folder, marks = tmp_path / "temporary", tmp_path / "marks"
     folder.mkdir()
     marks.mkdir()
-    script.write_text(LONG.format(processes=processes, marks=str(marks)), encoding="utf-8")
+    # Where the tests run in the background of a shell, Ctrl-C is ignored, and a new process would inherit that.
+    heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    script.write_text(heard + LONG.format(processes=processes, marks=str(marks)), encoding="utf-8")
     running = subprocess.Popen(
         [sys.executable, str(script)],
         env=environment(folder),

@@ -68,6 +68,8 @@ def python(code: str, **options: Any) -> subprocess.Popen[str]:
     paths = [str(ROOT / "src"), str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), **options.pop("env", {})}
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    # Where the tests run in the background of a shell, Ctrl-C is ignored, and a new process would inherit that.
+    code = f"import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n{code}"
     return subprocess.Popen([sys.executable, "-c", code], env=environment, start_new_session=True, **pipes, **options)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
 
 LEVEL_ROUNDING = 1e-9  # a level that is one up to the rounding of a sum of masses
 
@@ -79,12 +80,14 @@ def levels(p: ArrayLike) -> NDArray[np.float64]:
     """Levels of a quantile as an array; a nan and what is outside of 0 to 1 is complained about."""
     must, reason = "be between 0 and 1", "it is a fraction of the eigenvalues"
     remedy = "Use for example p=0.5 for the median."
-    return np.clip(_array("p", p, must, reason, remedy, -LEVEL_ROUNDING, 1.0 + LEVEL_ROUNDING), 0.0, 1.0)
+    return _array("p", p, must, reason, remedy, -LEVEL_ROUNDING, 1.0 + LEVEL_ROUNDING).clip(0.0, 1.0)
 
 
 def _array(
     name: str, value: ArrayLike, must: str, reason: str, remedy: str, low: float, high: float
 ) -> NDArray[np.float64]:
+    import numpy as np  # here: looking up an equation or printing the help of a command needs none of it
+
     try:
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
