@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from dataclasses import dataclass
 from math import sqrt
 from typing import Any
@@ -30,7 +31,7 @@ ATTENTION = ps.attention(TARGET, alpha=0.5, weight_decay=0.01, noise=0.5)
 
 def called(value: object) -> str:
     """The name of a case: the same in every process, where a default repr has an address."""
-    return type(value).__name__ if "object at" in repr(value) else repr(value)
+    return re.sub(r"<[\w.]*?(\w+) object at \w+>", r"\1()", repr(value))
 
 
 @dataclass(frozen=True)
@@ -453,7 +454,7 @@ def test_a_users_channel_is_trained_as_the_built_in_one_on_the_same_data(problem
         np.testing.assert_allclose(fit.S, other.S, atol=2e-4 * np.abs(other.S).max())
 
 
-@pytest.mark.parametrize("problem", [COMPARISON, ROBUST, ROBUST.replace(n_tokens=2, alpha=0.5)], ids=repr)
+@pytest.mark.parametrize("problem", [COMPARISON, ROBUST, ROBUST.replace(n_tokens=2, alpha=0.5)], ids=called)
 def test_every_trainer_ends_at_one_minimum(problem):
     objective = objective_of(problem, 40, 3)
     passing, gradient = (trainer.fit(objective, np.random.default_rng(4)) for trainer in (ps.AMP(), ps.LBFGS()))
@@ -527,7 +528,7 @@ def test_a_channel_and_a_penalty_of_ones_own_go_together():
         ROBUST.replace(channel=Choice()),
         COMPARISON.replace(channel=Signs(), weight_decay=0.2),
     ],
-    ids=repr,
+    ids=called,
 )
 def test_larger_networks_do_what_is_predicted(problem):
     _, comparison = compared(problem, (30, 60), 8)
