@@ -32,14 +32,15 @@ from numpy.typing import ArrayLike
 import presage as ps
 from presage.theory.bayes_curve import KNOTS
 from report import (
+    HEADER,
     PEAK_MEMORY,
     Check,
     Company,
+    Row,
     Timing,
     fresh_process,
     machine,
     markdown_table,
-    met,
     prose,
     relative,
     side_by_side,
@@ -62,27 +63,6 @@ DAMPING = 0.5
 ROUNDS = 5
 
 Floats = np.ndarray
-
-
-# ------------------------------------------------------------------------------------------------ report
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of the table; `note` goes below it."""
-
-    work: str
-    required: str
-    measured: str
-    checks: tuple[Check, ...] = ()
-    note: str = ""
-
-    @property
-    def cells(self) -> list[str]:
-        return [self.work, self.required, self.measured, met(self.checks)]
-
-
-HEADER = ["work", "required", "measured", "met"]
 
 
 # ------------------------------------------------------------------------------------------ the problems

@@ -55,6 +55,24 @@ def met(checks: Sequence[Check]) -> str:
 
 
 @dataclass(frozen=True)
+class Row:
+    """One line of a table of what is required and what was measured; `note` goes below it."""
+
+    work: str
+    required: str
+    measured: str
+    checks: tuple[Check, ...] = ()
+    note: str = ""
+
+    @property
+    def cells(self) -> list[str]:
+        return [self.work, self.required, self.measured, met(self.checks)]
+
+
+HEADER = ["work", "required", "measured", "met"]
+
+
+@dataclass(frozen=True)
 class Timing(Generic[T]):
     """CPU seconds of a call, several times, and what the last one returned."""
 

@@ -26,37 +26,31 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import presage as ps
-from report import Check, Company, machine, markdown_table, met, prose, span, text_table, times, verdict, write
+from report import (
+    HEADER,
+    Check,
+    Company,
+    Row,
+    machine,
+    markdown_table,
+    prose,
+    span,
+    text_table,
+    times,
+    verdict,
+    write,
+)
 
 ROOT = Path(__file__).resolve().parents[1]
 OUTPUT = ROOT / "docs" / "benchmarks-views.md"
 ROUNDS = 3
 PROBLEM = ps.quadratic_network(ps.MarchenkoPastur(0.5), alpha=0.5, weight_decay=0.01, noise=0.5)
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of the table; `note` goes below it."""
-
-    work: str
-    required: str
-    measured: str
-    checks: tuple[Check, ...] = ()
-    note: str = ""
-
-    @property
-    def cells(self) -> list[str]:
-        return [self.work, self.required, self.measured, met(self.checks)]
-
-
-HEADER = ["work", "required", "measured", "met"]
 
 
 def trivial(problem: ps.Problem) -> dict[str, float]:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from presage.cli import digits, machine
 from presage.cli.mistakes import in_options
 from presage.cli.output import table
+from presage.sweeps.outcome import FAILED, NOT_YET
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 SHOWN = ("test_error", "train_loss", "estimation_error", "mmse", "rank", "interpolation", "perfect_recovery")
-NOT_YET = "not computed yet"
 MOST_ROWS = 40
 MOST_COLUMNS = 6  # of a table of 80 columns
 DIGITS = 7
@@ -34,7 +34,7 @@ def rows(found: Any) -> list[dict[str, Any]]:
     for cell, place in enumerate(places):
         row = dict(zip(axes, place, strict=True)) | {name: columns[name][cell] for name in numbers}
         outcome, caveats = str(columns["outcome"][cell]), str(columns["caveats"][cell])
-        if not outcome.startswith(("failed", NOT_YET)):
+        if not outcome.startswith((FAILED, NOT_YET)):
             caveats = " ".join([*([caveats] if caveats else []), *machine.silent(row)])
         if outcome not in said:
             said[outcome] = in_options(outcome)
@@ -63,12 +63,12 @@ def show(out: Console, axes: Sequence[str], cells: list[dict[str, Any]], shown: 
 
 def summary(cells: list[dict[str, Any]]) -> str:
     """How the cells ended, in a sentence."""
-    failed = [cell["outcome"] for cell in cells if cell["outcome"].startswith("failed")]
+    failed = [cell["outcome"] for cell in cells if cell["outcome"].startswith(FAILED)]
     later = sum(cell["outcome"] == NOT_YET for cell in cells)
     warned = sum(bool(cell["caveats"]) for cell in cells)
     said = f"{len(cells)} cells: {len(cells) - len(failed) - later} done"
-    said += f", {len(failed)} failed ({failed[0].removeprefix('failed: ').rstrip('.')})" if failed else ""
-    said += f", {later} not computed yet" if later else ""
+    said += f", {len(failed)} failed ({failed[0].removeprefix(f'{FAILED}: ').rstrip('.')})" if failed else ""
+    said += f", {later} {NOT_YET}" if later else ""
     said += f"; {warned} have caveats, which --csv and --json list" if warned else ""
     return said + "."
 
@@ -80,8 +80,8 @@ def _line(cell: dict[str, Any], places: list[str], columns: list[str]) -> list[s
 def _number(cell: dict[str, Any], name: str) -> str:
     value = cell.get(name)
     if value is None or isnan(value):
-        if cell["outcome"].startswith("failed"):
-            return "failed"
+        if cell["outcome"].startswith(FAILED):
+            return FAILED
         return "" if cell["outcome"] == NOT_YET else "not known"
     bar = cell.get(f"{name}_bar")
     return digits.text(value) if bar is None else digits.with_bar(digits.Measured(value, bar), DIGITS)

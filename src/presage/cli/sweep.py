@@ -16,6 +16,7 @@ from presage.cli import answers, cells, runs, trainers
 from presage.cli.mistakes import CommandError, ComputationError, in_options
 from presage.cli.output import Csv, Json, check_format, console, emit, say, tell_caveats
 from presage.cli.problem_options import Given, takes_problem
+from presage.sweeps.outcome import FAILED
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -156,7 +157,7 @@ def sweep(
 
     content = {"problem": given.described(), "run": run, "version": found.attrs["version"], "rows": rows}
     emit(content, rows, human, json=json, csv=csv)
-    failed = [row["outcome"] for row in rows if row["outcome"].startswith("failed")]
+    failed = [row["outcome"] for row in rows if row["outcome"].startswith(FAILED)]
     if len(failed) == len(rows):
         raise ComputationError(f"Every cell failed; the first {failed[0]}")
 

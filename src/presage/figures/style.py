@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from presage.sweeps.outcome import FAILED
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -151,7 +153,7 @@ def caveats(parts: Parts) -> list[str]:
             if variable not in table:
                 continue
             for words in map(str, np.ravel(table[variable].values)):
-                if words and (variable == "caveats" or words.startswith("failed")):
+                if words and (variable == "caveats" or words.startswith(FAILED)):
                     sentence = f"{name}: {_by_seed(words, table)}"
                     said.setdefault(NUMBER.sub("#", sentence), []).append(sentence)
     return [_counted(alike) for alike in said.values()]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Self, final, get_args
 
 from presage import _check
+from presage.model.field_names import field_names
 from presage.model.rectangular import RectangularLaw
 
 Pairs = Literal["cross", "distinct", "all"]
@@ -149,11 +150,7 @@ class BilinearProblem:
 
     def names(self) -> list[str]:
         """Names that `replace` understands."""
-        things: tuple[Any, ...] = (self, self.target)
-        found = [
-            field.name for thing in things if dataclasses.is_dataclass(thing) for field in dataclasses.fields(thing)
-        ]
-        return list(dict.fromkeys(found))
+        return field_names(self, self.target)
 
 
 def bilinear_regression(

@@ -8,6 +8,7 @@ from typing import Any, Self, final
 
 from presage import _check
 from presage.model.channels import Channel, Linear, Softmax
+from presage.model.field_names import field_names
 from presage.model.hardmax import Hardmax
 from presage.model.laws import SpectralLaw
 from presage.model.penalties import Frobenius, NuclearPSD, Penalty
@@ -137,11 +138,7 @@ class Problem:
 
     def names(self) -> list[str]:
         """Names that `replace` understands."""
-        things: tuple[Any, ...] = (self, self.channel, self.penalty, self.target)
-        found = [
-            field.name for thing in things if dataclasses.is_dataclass(thing) for field in dataclasses.fields(thing)
-        ]
-        return list(dict.fromkeys(found))
+        return field_names(self, self.channel, self.penalty, self.target)
 
 
 def attention(

@@ -12,6 +12,7 @@ from typing import Any, final
 
 from presage.sweeps.grid import Cell
 from presage.sweeps.observed import caveats, meaning_of_bars, message, observed
+from presage.sweeps.outcome import FAILED
 from presage.sweeps.store import Record, Store, Writer
 
 
@@ -59,17 +60,17 @@ class Work:
                 "failed": False,
             }
         except Exception as failure:  # a cell that fails is a row with its reason
-            words = f"failed: {failure}" if str(failure) else f"failed: {type(failure).__name__}"
+            words = f"{FAILED}: {str(failure) or type(failure).__name__}"
             said = {"values": {}, "outcome": words, "caveats": "", "failed": True}
         return {"key": cell.key, **said, "seconds": time.perf_counter() - started}, result
 
     def lost(self, cell: Cell) -> Record:
         """What is said of a cell that ended every process that computed it; not stored, so that it is tried again."""
-        words = "failed: the processes that computed it were killed one after the other, most often for lack of memory"
+        reason = "the processes that computed it were killed one after the other, most often for lack of memory"
         return {
             "key": cell.key,
             "values": {},
-            "outcome": words,
+            "outcome": f"{FAILED}: {reason}",
             "caveats": "",
             "failed": True,
             "seconds": float("nan"),

@@ -64,12 +64,13 @@ def _of_prediction(result: Any) -> Observed:
     names = [field.name for field in dataclasses.fields(result)] if dataclasses.is_dataclass(result) else result._fields
     values: Observed = {name: float(getattr(result, name)) for name in names if _is_number(getattr(result, name))}
     for name, bar in getattr(result, "error_bars", {}).items():
-        values[name] = float(_lookup(result, name))
+        values[name] = float(lookup(result, name))
         values[name + BAR] = float(bar)
     return values
 
 
-def _lookup(result: Any, name: str) -> Any:
+def lookup(result: Any, name: str) -> Any:
+    """A number of a solution by its name, also one of its order parameters."""
     for place in (result, getattr(result, "overlaps", None), getattr(result, "conjugates", None)):
         if hasattr(place, name):
             return getattr(place, name)

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from presage import _check
+from presage.sweeps.engines import INSTALL
 
-INSTALL = 'Install it with: pip install "presage[cluster]"'
 DEFAULTS = {"job-name": "presage", "cpus-per-task": "1", "mem": "2G", "time": "01:00:00"}
 INSTEAD_OF_MEM = {"mem-per-cpu", "mem-per-gpu"}  # sbatch takes one of the three
 OPTION = re.compile(r"--([a-z][a-z-]*)(?:=(\S.*))?")

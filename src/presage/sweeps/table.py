@@ -8,12 +8,12 @@ import numpy as np
 
 from presage.sweeps.grid import Grid
 from presage.sweeps.observed import BAR
+from presage.sweeps.outcome import NOT_YET
 from presage.sweeps.store import Record
 
 if TYPE_CHECKING:
     import xarray as xr
 
-NOT_YET = "not computed yet"
 INNER = {"eigenvalues": ("seed", "eigenvalue"), "singular_values": ("seed", "singular_value")}
 RESERVED = ("outcome", "caveats", "seconds")
 
