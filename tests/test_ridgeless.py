@@ -126,6 +126,30 @@ def test_clean_labels_are_recovered():
     assert above.spectrum == MP
 
 
+def test_clean_labels_are_recovered_without_factors():
+    semicircle = ps.Semicircle(2.0, 0.5)  # has negative eigenvalues, which no product of a matrix with itself has
+    for n_tokens in (2, 3):
+        threshold = 0.5 / ps.Softmax(n_tokens).n_active
+        below, above = (
+            ps.ridgeless(ps.unfactorized_attention(semicircle, alpha=f * threshold, ridge=0.0, n_tokens=n_tokens))
+            for f in (0.999, 1.0)
+        )
+        assert 0.0 < below.estimation_error < 0.01
+        assert above.estimation_error == above.test_error == 0.0
+        assert above.spectrum == semicircle
+    sharper = ps.ridgeless(ps.unfactorized_attention(semicircle, alpha=0.3, ridge=0.0, beta=2.0, beta_0=1.0))
+    assert sharper.spectrum.moment(1) == pytest.approx(0.25, rel=1e-6)
+
+
+def test_jumping_samples_above_interpolation():
+    """Between points of the curve that could always be solved, where Gauss-Hermite's staircase led nowhere."""
+    known = {0.2: 0.4736, 0.2272: 0.4547, 0.26: 0.4147}
+    limits = [ps.ridgeless(ps.attention(MP, alpha=alpha, weight_decay=0.0, noise=0.5)) for alpha in (0.22, 0.24)]
+    first, second = (limit.test_error for limit in limits)
+    assert known[0.2] > first > known[0.2272] > second > known[0.26]
+    assert all(limit.error_bars["test_error"] < 3e-3 * limit.test_error for limit in limits)
+
+
 def test_weights_that_grow_without_bound_are_a_sentence():
     with pytest.raises(ps.SolveError, match=r"ever larger weights.*small penalty"):
         ps.ridgeless(ps.unfactorized_attention(MP, alpha=0.3, ridge=0.0, noise=0.5))

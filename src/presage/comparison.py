@@ -11,7 +11,7 @@ from math import copysign, isfinite, isnan, nan, sqrt
 from typing import Any, NamedTuple, final
 
 import numpy as np
-from scipy.special import chdtrc, ndtri, stdtr
+import scipy
 
 from presage import _check
 from presage.experiment.bayes_amp import BayesAMP
@@ -204,14 +204,14 @@ def fit_limit(d: Floats, values: Sequence[Floats], grain: Floats | float = 0.0) 
     b = float(coefficients[1] @ mean) if len(d) > 1 else 0.0
     a, misfit = float(coefficients[0] @ mean), 1.0
     if len(d) > 2 and np.all(variance > 0):
-        misfit = float(chdtrc(len(d) - 2, np.sum((mean - a - b / d) ** 2 / variance)))
+        misfit = float(scipy.special.chdtrc(len(d) - 2, np.sum((mean - a - b / d) ** 2 / variance)))
     return Limit(a, sqrt(total), b, freedom, misfit)
 
 
 def normal_score(t: float, freedom: float) -> float:
     """The z that is as unlikely for a normal variable as `t` is for Student's with so many degrees of freedom."""
-    tail = float(stdtr(freedom, -abs(t)))
-    return copysign(-float(ndtri(tail)), t) if tail > 0 else t
+    tail = float(scipy.special.stdtr(freedom, -abs(t)))
+    return copysign(-float(scipy.special.ndtri(tail)), t) if tail > 0 else t
 
 
 def _one_kind(solution: Prediction, ensembles: tuple[Networks, ...]) -> None:

@@ -27,11 +27,11 @@ PUBLISHED = "Adam, d = 100 with 16 seeds"
 
 POINTS = 24  # of a predicted curve
 EVERY = {"quick": 2, "full": 1}  # which of them
-LIMIT = {  # alpha of the vanishing limit; at some others just above the threshold its equations are not solved
+LIMIT = {  # alpha of the vanishing limit, closer to each other around the threshold
     "quick": [0.03, 0.06, 0.1, 0.13, 0.148, 0.1534, 0.18, 0.45, 0.6, 2.0],
     "full": [
         *(0.03, 0.04, 0.06, 0.08, 0.1, 0.12, 0.13, 0.14, 0.148, 0.153, 0.1534),
-        *(0.17, 0.18, 0.2, 0.2272, 0.28, 0.35, 0.45, 0.6, 1.0, 2.0),
+        *(0.155, 0.16, 0.17, 0.18, 0.2, 0.22, 0.24, 0.26, 0.28, 0.31, 0.35, 0.45, 0.6, 1.0, 2.0),
     ],
 }
 TRAINED: dict[str, dict[str, Any]] = {

@@ -59,7 +59,6 @@ def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
     name, alpha, dots = "estimation_error", ALPHAS[effort], TRAINED[effort]
     size: dict[str, Any] = {"d": D[effort], "seeds": SEEDS[effort]}
     bayes = sweep(FACTORISED, ps.simulate, alpha=BY_BAYES[effort], trainer=BAYES, n_test=100, **size)
-    clean = CLEAN[ps.thresholds(FREE).unfactorized_recovery > CLEAN]
     return {
         "bayes": kept(sweep(FACTORISED, ps.bayes_optimal, alpha=alpha), name),
         "best": kept(sweep(FACTORISED, best, alpha=OPTIMISED[effort]), name, "strength"),
@@ -71,7 +70,7 @@ def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
         "bayes_clean": kept(sweep(FACTORISED, ps.bayes_optimal, noise=0.0, alpha=CLEAN), name),
         "best_clean": kept(sweep(FACTORISED, ps.ridgeless, noise=0.0, alpha=CLEAN), name),
         "fixed_clean": kept(sweep(FACTORISED, ps.solve, noise=0.0, alpha=CLEAN), name),
-        "free_clean": kept(sweep(FREE, ps.ridgeless, noise=0.0, alpha=clean), name),
+        "free_clean": kept(sweep(FREE, ps.ridgeless, noise=0.0, alpha=CLEAN), name),
         "thresholds": sweep(FACTORISED, ps.thresholds, noise=[0.0])[[*THRESHOLDS, "outcome"]],
     }
 

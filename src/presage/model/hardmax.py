@@ -7,8 +7,8 @@ from math import asin, pi, sqrt
 from typing import final
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.special import ndtr
 
 from presage import _check
 from presage.model.channels import Channel
@@ -76,8 +76,8 @@ def signs_posterior(k_1: Floats, k_2: Floats, r: Floats) -> tuple[Floats, Floats
     lost = (r < 0.0) & (k_1 < 0.0) & (k_2 < 0.0) & (below > CANCELLED)
     Z = np.maximum(Z, SMALLEST)
     across = np.sqrt(1.0 - r * r)
-    d_1 = np.asarray(np.exp(-0.5 * k_1**2) / sqrt(2.0 * pi) * ndtr((k_2 - r * k_1) / across) / Z)
-    d_2 = np.asarray(np.exp(-0.5 * k_2**2) / sqrt(2.0 * pi) * ndtr((k_1 - r * k_2) / across) / Z)
+    d_1 = np.asarray(np.exp(-0.5 * k_1**2) / sqrt(2.0 * pi) * scipy.special.ndtr((k_2 - r * k_1) / across) / Z)
+    d_2 = np.asarray(np.exp(-0.5 * k_2**2) / sqrt(2.0 * pi) * scipy.special.ndtr((k_1 - r * k_2) / across) / Z)
     if lost.any():
         Z[lost], d_1[lost], d_2[lost] = _improbable(k_1[lost], k_2[lost], r[lost])
     return Z, d_1, d_2
@@ -106,4 +106,4 @@ def normal_pair_cdf(k_1: Floats, k_2: Floats, r: Floats) -> Floats:
     product, squares = (k_1 * k_2)[..., None], (k_1**2 + k_2**2)[..., None]
     exponent = -(squares - 2.0 * sign * sines * product) / (2.0 * cosines**2)
     integral = 0.5 * _THIRD * np.exp(exponent) @ _WEIGHTS
-    return np.asarray(ndtr(k_1) * ndtr(k_2) + np.sign(r) * integral / (2.0 * pi))
+    return np.asarray(scipy.special.ndtr(k_1) * scipy.special.ndtr(k_2) + np.sign(r) * integral / (2.0 * pi))

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.special import expit
 
 from presage import _check
 from presage.model.channels import MOST_TOKENS, Channel
@@ -56,7 +56,7 @@ class PairComparison(Channel):
         return self.beta_0 * self._difference(z_0)
 
     def likelihood(self, label: Floats, z_0: Floats) -> Floats:
-        return np.asarray(expit(label * self.target_output(z_0)))
+        return np.asarray(scipy.special.expit(label * self.target_output(z_0)))
 
     def loss(self, label: Floats, output: Floats) -> Floats:
         """``log(1 + exp(-label logit))``, without overflow."""

@@ -9,7 +9,7 @@ from math import acos, exp, inf, isnan, log, nan, pi, sqrt
 from typing import final, overload
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from presage import _check
 from presage.model.bilinear import BilinearProblem
@@ -229,4 +229,4 @@ def _largest_root(excess: Callable[[float], float], high: float, start: float) -
         low -= 0.5
         if low < high - LOWEST:
             raise SolveError("The Bayes-optimal noise level was not found.", "Use a little noise, or a smaller alpha.")
-    return float(brentq(excess, low, high, xtol=1e-13, rtol=1e-14)) if excess(high) < 0.0 else high
+    return float(scipy.optimize.brentq(excess, low, high, xtol=1e-13, rtol=1e-14)) if excess(high) < 0.0 else high

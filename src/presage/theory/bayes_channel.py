@@ -7,7 +7,7 @@ from math import inf, log, nan, pi, sqrt
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import log_ndtr, ndtr
+import scipy
 
 from presage.model.channels import Channel, Linear, Softmax
 from presage.model.hardmax import Hardmax, signs_posterior
@@ -132,8 +132,8 @@ def hardmax(channel: Hardmax, q: float, V: float) -> Evidence:
 def _one_sign_known(k: Floats, weights: Floats, spread: float, r: float) -> Evidence:
     """The part of the average where the other row is beyond FAR, so that only this sign is in doubt."""
     density = np.exp(-0.5 * (k / spread) ** 2) / (sqrt(2.0 * pi) * spread)
-    beyond = ndtr((r * k - FAR) / (spread * sqrt(1.0 - r * r)))
-    log_Z = log_ndtr(k)
+    beyond = scipy.special.ndtr((r * k - FAR) / (spread * sqrt(1.0 - r * r)))
+    log_Z = scipy.special.log_ndtr(k)
     d = np.exp(-0.5 * k**2 - log_Z) / sqrt(2.0 * pi)
     weight = weights * density * beyond * np.exp(log_Z)
     return Evidence(float(np.sum(weight * d**2)), -float(np.sum(weight * log_Z)))

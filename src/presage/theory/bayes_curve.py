@@ -11,7 +11,7 @@ from math import exp, log
 from typing import Any
 
 import numpy as np
-from scipy.interpolate import CubicSpline
+import scipy
 
 from presage import _check
 from presage.model.laws import Floats
@@ -54,7 +54,7 @@ def _by_spline(problems: list[Problem]) -> list[BayesSolution]:
     x = np.linspace(2.0 * log(ends[0]) - 1e-3, 2.0 * log(ends[1]) + 1e-3, KNOTS)
     # log alpha falls smoothly with x = log t.
     log_alpha = [_log_alpha(first, denoiser.mmse(exp(0.5 * value)), value) for value in x]
-    where = CubicSpline(log_alpha[::-1], x[::-1])
+    where = scipy.interpolate.CubicSpline(log_alpha[::-1], x[::-1])
     return [_newton(p, denoiser, float(where(log(p.alpha))), float(where(log(p.alpha), 1))) for p in problems]
 
 

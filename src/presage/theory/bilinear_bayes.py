@@ -8,7 +8,7 @@ from math import exp, inf, log, log1p, sqrt
 from typing import final
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from presage import _check
 from presage.model.bilinear import BilinearProblem
@@ -106,7 +106,7 @@ def bayes_bilinear(problem: BilinearProblem) -> BilinearBayes:
         low, high = low - 0.5, low
         if low < log(SMALLEST) + largest:  # just below strong recovery
             break
-    root = float(brentq(excess, low, high + 1e-9, xtol=1e-13)) if excess(low) > 0.0 else low
+    root = float(scipy.optimize.brentq(excess, low, high + 1e-9, xtol=1e-13)) if excess(low) > 0.0 else low
     delta = exp(root)
     mmse = denoiser.mmse(delta)
     bar = 1e-9 * delta**2 + 1e-10 * mmse

@@ -6,7 +6,7 @@ from math import pi, sqrt
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from presage.model.bilinear import BilinearProblem
 from presage.model.laws import Floats
@@ -82,7 +82,7 @@ def minimal_nuclear_norm(r: float, b: float) -> float:
         P_0, P_half, _ = (float(P) for P in _tails(gamma, l))
         return P_half - l * P_0 - l * r / (1.0 - r)
 
-    l = float(brentq(excess, 0.0, 1.0 + sqrt(gamma), xtol=1e-15))
+    l = float(scipy.optimize.brentq(excess, 0.0, 1.0 + sqrt(gamma), xtol=1e-15))
     P_0, P_half, P_1 = (float(P) for P in _tails(gamma, l))
     return r + (r - r * r) / b + (1.0 - r / b) * (r * l * l + (1.0 - r) * (P_1 - 2.0 * l * P_half + l * l * P_0))
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from math import log, sqrt
 
 import numpy as np
-from scipy.special import stdtrit
+import scipy
 
 from presage.model.channels import Channel, Softmax
 from presage.model.laws import Floats
@@ -22,6 +22,7 @@ from presage.theory.order_parameters import Conjugates
 from presage.theory.search import coarse_rule, search, zero_state
 from presage.theory.trapezoid import Trapezoid
 
+JUMPING = 1e-3  # fraction of samples whose proximal map jumps: with more, few nodes are too rough
 SETTLED = 1e-4  # residual of a fine rule that is still an answer; what is left of it goes into the error bars
 ROUNDING = 2e-8  # relative: nodes of negligible weight that product rules leave out, and rounding
 
@@ -50,7 +51,7 @@ def refine(evaluator: Evaluator, y: Floats, rule: Rule, linear: Linearization, *
             raise NoConvergenceError(best)
         if state.size <= best.size:
             best = state
-        if state.size < max(tol, 0.05 * state.spread):
+        if state.size < max(tol, 0.1 * state.spread):
             return state
         step = resolvent @ residual
         step *= min(1.0, 0.5 / float(np.abs(step).max()))
@@ -85,7 +86,7 @@ def rules(channel: Channel, jumps: float, most_nodes: int, seed: int) -> Iterato
         yield from (GaussHermite(count, dropped=1e-7) for count in (12, 18, 24))
     elif product:
         yield GaussHermite(24)
-        if jumps < 1e-3:
+        if jumps < JUMPING:
             yield GaussHermite(40)
     replicates = 16
     nodes = 4096 if product else 1024
@@ -124,7 +125,7 @@ def error_bars(evaluator: Evaluator, state: State, rule: Rule, linear: Lineariza
     off = state.mapped - state.mapped.mean(axis=0)
     moves = (state.observables - mean) + off @ (linear.gradient @ linear.resolvent).T
     standard = np.std(moves, axis=0, ddof=1) / sqrt(len(moves))
-    return standard, float(stdtrit(len(moves) - 1, 0.975)) * standard + leftover + ROUNDING * np.abs(mean)
+    return standard, float(scipy.special.stdtrit(len(moves) - 1, 0.975)) * standard + leftover + ROUNDING * np.abs(mean)
 
 
 def solve_fixed_point(

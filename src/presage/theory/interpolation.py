@@ -10,7 +10,7 @@ from collections.abc import Callable
 from math import exp, log, sqrt
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from presage.model.laws import SpectralLaw
 from presage.spectra.functionals import Functionals, functionals
@@ -181,4 +181,4 @@ def _root(excess: Callable[[float], float], start: float, failure: str, xtol: fl
             raise SolveError(failure, "Use a larger noise, or an alpha further from the threshold.")
         low, high = (high, min(high + step, MOST)) if rising else (max(low - step, LEAST), low)
         step *= 2.0
-    return float(brentq(excess, low, high, xtol=xtol, rtol=1e-14))
+    return float(scipy.optimize.brentq(excess, low, high, xtol=xtol, rtol=1e-14))

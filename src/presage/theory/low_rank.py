@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from math import inf, pi, sqrt
 
-from scipy.optimize import brentq
+import scipy
 
 from presage import _check
 from presage.model.laws import SpectralLaw
@@ -42,7 +42,7 @@ def low_rank_noise(abar: float, noise: float = 0.0) -> float:
     def excess(t: float) -> float:
         return 2.0 * abar * t * t - 0.5 * noise - _squared_error(t)
 
-    return float(brentq(excess, 0.0, 1.0, xtol=1e-15))
+    return float(scipy.optimize.brentq(excess, 0.0, 1.0, xtol=1e-15))
 
 
 def _squared_error(t: float) -> float:

@@ -6,10 +6,9 @@ product.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from functools import partial
 from math import asin, exp, log, pi, sin, sqrt
-
-from scipy.optimize import brentq
 
 from presage.model.laws import SpectralLaw
 from presage.spectra.free import FreeConvolution
@@ -63,4 +62,6 @@ def _cutoff_without_signal(alpha: float, lambda_tilde: float) -> float:
     low = high = log(lambda_tilde / (4.0 * alpha))
     while excess(high) > 0.0:
         high += 1.0
-    return exp(float(brentq(excess, low - 1e-9, high, xtol=1e-3)) if high > low else high)
+    # A start needs few digits, and scipy.optimize takes longer to load than a point to solve.
+    step = 1e-3
+    return exp(low + step * bisect_left(range(round((high - low) / step)), 0.0, key=lambda k: -excess(low + step * k)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from math import asin, inf, pi, sin
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from presage.model.laws import SpectralLaw
 
@@ -33,7 +33,7 @@ def perfect_recovery(target: SpectralLaw) -> float:
         M_0, M_1, _ = _moments_below(c)
         return M_1 - c * M_0 + c / (1.0 - k)
 
-    c = float(brentq(condition, 0.0, 2.0, xtol=1e-15)) if condition(2.0) > 0.0 else 2.0
+    c = float(scipy.optimize.brentq(condition, 0.0, 2.0, xtol=1e-15)) if condition(2.0) > 0.0 else 2.0
     _, M_1, M_2 = _moments_below(c)
     return 0.5 * (1.0 - (1.0 - k) ** 2 * (M_2 - c * M_1))
 

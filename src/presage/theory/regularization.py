@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from math import exp, log
 from typing import Literal, final
 
-from scipy.optimize import minimize_scalar
+import scipy
 
 from presage import _check
 from presage.model.channels import Linear
@@ -128,7 +128,7 @@ def optimal_regularization(
     found = curve.bracket(min(max(log(given), WEAKEST + STRIDE), STRONGEST - STRIDE) if given > 0 else log(0.1))
     if found is None:
         return _at_a_border(curve)
-    minimize_scalar(curve, bounds=found, method="bounded", options={"xatol": tol})
+    scipy.optimize.minimize_scalar(curve, bounds=found, method="bounded", options={"xatol": tol})
     best = min(curve.solved, key=curve)
     solution = solve(curve.solved[best].problem, solver=solver, init=curve.solved[best])
     notes = ("no strength does better than learning nothing.",) if solution.rank < NOTHING else ()

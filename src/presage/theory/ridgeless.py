@@ -111,11 +111,12 @@ def ridgeless(problem: Problem, *, solver: Solver | None = None) -> RidgelessSol
     strength = "weight_decay" if isinstance(problem.penalty, NuclearPSD) else "ridge"
     problem = problem.replace(**{strength: 0.0})
     alpha = problem.alpha * problem.channel.n_active
-    if isinstance(problem.penalty, Frobenius):
+    whole = isinstance(problem.penalty, Frobenius)  # S itself is trained, and has to be neither low nor positive
+    if problem.noise == 0.0 and alpha >= (unfactorized_recovery() if whole else perfect_recovery(problem.target)):
+        return _recovered(problem)
+    if whole:
         fits = alpha < unfactorized_recovery()
         return _smallest_symmetric(problem, alpha) if fits else _beyond(problem, solver)
-    if problem.noise == 0.0 and alpha >= perfect_recovery(problem.target):
-        return _recovered(problem)
     clean = problem.noise == 0.0 and problem.target.support[0, 0] >= 0.0  # the target itself fits
     if clean or alpha < interpolation_threshold(problem.target, problem.noise):
         return _least_weight(problem, alpha)
@@ -153,7 +154,8 @@ def _recovered(problem: Problem) -> RidgelessSolution:
     overlaps = Overlaps(m=ratio * Q_0, q=ratio**2 * Q_0, Sigma=inf)
     error, deficit = (1.0 - ratio) ** 2 * Q_0, (1.0 - ratio) * Q_0
     side = WeightSide(overlaps, 0.0, 0.0, problem.target.nonzero, error, deficit)
-    return _interpolating(problem, side, 0.0, 0.0, ratio, "beyond the threshold of perfect recovery")
+    cutoff = -inf if isinstance(problem.penalty, Frobenius) else 0.0
+    return _interpolating(problem, side, 0.0, cutoff, ratio, "beyond the threshold of perfect recovery")
 
 
 def _interpolating(

@@ -9,14 +9,14 @@ from __future__ import annotations
 from math import exp, log
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from presage.model.laws import Floats
 from presage.model.penalties import NuclearPSD
 from presage.model.problem import Problem
 from presage.spectra.functionals import functionals
-from presage.theory.expectations import GaussHermite, Rule
-from presage.theory.fixed_point import FixedPoint, climb, rules
+from presage.theory.expectations import GaussHermite, Rule, Sobol
+from presage.theory.fixed_point import JUMPING, FixedPoint, climb, rules
 from presage.theory.interpolation import interpolation_threshold, unpenalized_point
 from presage.theory.newton import Evaluator, NoConvergenceError, State, newton
 from presage.theory.order_parameters import Conjugates
@@ -76,9 +76,12 @@ def solve_unpenalized(
     evaluator = UnpenalizedEvaluator(problem)
     coarse = coarse_rule(problem.channel)
     state, linear = newton(evaluator, _start(evaluator, coarse), coarse, tol=30.0 * COARSE, rough=True)
-    if isinstance(coarse, GaussHermite):  # samples that jump make its Jacobian rough
-        state, linear = newton(evaluator, state.y, GaussHermite(24), tol=30.0 * COARSE, rough=True)
+    jumping = isinstance(coarse, GaussHermite) and state.averages.jumps >= JUMPING
+    if jumping:  # a map of few nodes is then a staircase, whose Jacobian means little
+        state, linear = newton(evaluator, state.y, Sobol(4096, 16, seed), tol=30.0 * COARSE, rough=True)
     ladder = rules(problem.channel, state.averages.jumps, most_nodes, seed) if rule is None else iter([rule])
+    if jumping and rule is None:
+        ladder = (finer for finer in ladder if isinstance(finer, Sobol))
     route = "Newton without a penalty, in the distance from interpolation"
     return climb(
         evaluator, state, linear, ladder, accuracy=accuracy, tol=tol, route=route, watched=("test_error", "rank")
@@ -102,5 +105,5 @@ def _start(evaluator: UnpenalizedEvaluator, rule: Rule) -> Floats:
     low, high = (log(value) for value in SIGMAS)
     if not misfit(low) < 0.0 < misfit(high):
         raise NoConvergenceError(None)
-    found = float(brentq(misfit, low, high, xtol=0.1))
+    found = float(scipy.optimize.brentq(misfit, low, high, xtol=0.1))
     return np.array([log(delta), log(ratio), log(max(exp(found), SIGMAS[0]))])
