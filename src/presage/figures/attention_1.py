@@ -49,11 +49,10 @@ TRAINED: dict[str, dict[str, Any]] = {
         "trained_spectra_many": {"alpha": [40.0], "d": 40, "seeds": 2},
     },
     "full": {
-        "trained": {"alpha": [0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0, 4.0], "d": 100, "seeds": 6},
-        "trained_many": {"alpha": [10.0, 40.0], "d": 40, "seeds": 4},
-        "trained_spectra": {"alpha": [0.05, 0.5], "d": 160, "seeds": 6},
-        "trained_spectra_some": {"alpha": [4.0], "d": 100, "seeds": 6},
-        "trained_spectra_many": {"alpha": [40.0], "d": 60, "seeds": 4},
+        "trained": {"alpha": [0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0, 4.0], "d": 100, "seeds": 16},
+        "trained_many": {"alpha": [10.0, 40.0], "d": 100, "seeds": 4},
+        "trained_spectra": {"alpha": [0.05, 0.5, 4.0], "d": 200, "seeds": 6},
+        "trained_spectra_many": {"alpha": [40.0], "d": 200, "seeds": 2},
     },
 }
 N_TEST = 10_000

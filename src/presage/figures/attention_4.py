@@ -29,7 +29,7 @@ POINTS = 24  # of a predicted curve
 EVERY = {"quick": 2, "full": 1}  # which of them
 TRAINED: dict[str, dict[str, Any]] = {
     "quick": {"alpha": [0.05, 0.25, 0.6], "d": 40, "seeds": 4},
-    "full": {"alpha": [0.05, 0.1, 0.25, 0.6, 1.5], "d": 60, "seeds": 6},
+    "full": {"alpha": [0.05, 0.1, 0.25, 0.6, 1.5], "d": 100, "seeds": 16},
 }
 N_TEST = 10_000
 

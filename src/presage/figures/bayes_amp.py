@@ -31,12 +31,12 @@ PROBLEMS = {
 TRAINER = ps.BayesAMP(ps.Denoiser(TARGET), damping=0.05)
 ALPHAS = {"full": np.geomspace(0.05, 3.0, 41), "quick": np.geomspace(0.05, 3.0, 21)}
 TRAINED = {"full": [0.2, 0.35, 0.6, 1.0, 1.8], "quick": [0.2, 0.6, 1.0]}
-SIZES = {"full": [50, 100], "quick": [40, 60]}
+SIZES = {"full": [50, 100, 200], "quick": [40, 60]}
 SEEDS = {"full": 12, "quick": 4}
 
 
 def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
-    """Bayes-optimal errors along a curve and at the dots, and message passing at two sizes."""
+    """Bayes-optimal errors along a curve and at the dots, and message passing at every size."""
     parts: Parts = {}
     for name, problem in PROBLEMS.items():
         alphas = np.union1d(ALPHAS[effort], TRAINED[effort])
@@ -55,7 +55,9 @@ def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
 
 
 def draw(parts: Parts) -> Figure:
-    """The curves with the larger matrices on the left; how far both sizes are from them on the right."""
+    """The curves with the largest matrices on the left; how far every size is from them on the right."""
+    from matplotlib.colors import to_rgba
+
     with style.style():
         figure, axes = style.canvas(1, 2, height=2.9)
         for number, name in enumerate(PROBLEMS):
@@ -65,9 +67,11 @@ def draw(parts: Parts) -> Figure:
             largest = trained.isel(d=-1)
             label = f"message passing, {name}"
             style.dots(axes[0], largest, "alpha", "estimation_error", number=number, label=label)
-            for k, (size, look) in enumerate(zip(trained.d.values, ("none", style.COLOURS[number]), strict=True)):
+            sizes = trained.d.values
+            for k, size in enumerate(sizes):
                 away = apart(parts, name).sel(d=size)
-                shift = 1.06 ** (2 * number + k - 1.5)  # dots of the same alpha beside each other
+                shift = 1.05 ** (len(sizes) * (number - 0.5) + k + 0.5)  # dots of the same alpha beside each other
+                filled = to_rgba(style.COLOURS[number], k / (len(sizes) - 1))
                 label = f"{name}, d = {size}"
                 style.dots(
                     axes[1],
@@ -75,7 +79,7 @@ def draw(parts: Parts) -> Figure:
                     "alpha",
                     "estimation_error",
                     number=number,
-                    markerfacecolor=look,
+                    markerfacecolor=filled,
                     label=label,
                 )
         axes[1].axhline(0.0, color=style.BLACK, linewidth=0.9)
@@ -103,14 +107,14 @@ def apart(parts: Parts, name: str) -> xr.Dataset:
 def caption(parts: Parts) -> str:
     """What is drawn, at what size, and how it differs from print."""
     trained = parts["softmax_trained"]
-    sizes = " and ".join(str(size) for size in trained.d.values)
+    sizes = ", ".join(str(size) for size in trained.d.values)
     return (
         f"Bayes-optimal estimation error |S - S_0|^2/d of attention with T = {N_TOKENS} tokens and a "
         f"Marchenko-Pastur target of rank kappa_0 = {KAPPA_0:g}, from labels that are rows of a softmax (noise "
         f"{NOISE['softmax']:g} on the scores) or say only which token has the largest score (hardmax, noise "
         f"{NOISE['hardmax']:g}). Lines: theory. Dots: Bayes message passing (BayesAMP with the denoiser of the "
         f"target's law, damping {TRAINER.damping:g}) on {int(trained.seeds)} data sets, d = {int(trained.d[-1])} on "
-        f"the left; on the right its relative distance from the curve at d = {sizes}, hollow for the smaller, which "
+        f"the left; on the right its relative distance from the curve at d = {sizes}, the fuller the larger, which "
         "shrinks as d grows; bars are two standard errors. The hardmax curve differs from the numbers published "
         "with [BTEZ25], which come from a score with the bivariate density in place of its derivative; message "
         "passing with the right score approaches the curve drawn here as d grows. Below alpha = "

@@ -27,8 +27,8 @@ OPTIMISED = {"full": np.geomspace(0.03, 3.0, 13), "quick": np.geomspace(0.03, 3.
 TRAINED = {"full": [0.05, 0.1, 0.2, 0.4, 0.8, 1.6], "quick": [0.1, 0.4]}
 CLEAN = np.linspace(0.01, 0.3, 30)
 BY_BAYES = {"full": [0.2, 0.4, 0.8, 1.6], "quick": [0.4, 0.8]}  # on fewer samples message passing does not settle
-D = {"full": 80, "quick": 40}
-SEEDS = {"full": 8, "quick": 4}
+D = {"full": 100, "quick": 40}
+SEEDS = {"full": 16, "quick": 4}
 LEAST = 1e-3  # strength at which networks are trained where the best one vanishes
 BAYES = ps.BayesAMP(ps.Denoiser(TARGET))
 # Name of a method, its words, its number among colours, lines and markers.

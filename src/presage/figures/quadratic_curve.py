@@ -25,7 +25,7 @@ PROBLEM = ps.quadratic_network(
 CONVEX, GRADIENT = ps.ProximalGradient(tol=1e-4), ps.LBFGS(tol=1e-4)
 ALPHAS = {"full": np.geomspace(0.04, 2.5, 81), "quick": np.geomspace(0.04, 2.5, 41)}
 TRAINED = {"full": [0.05, 0.1, 0.2, 0.28, 0.35, 0.5, 0.75, 1.0, 1.5], "quick": [0.1, 0.28, 0.5, 1.0]}
-D = {"full": 80, "quick": 50}
+D = {"full": 100, "quick": 50}
 SEEDS = {"full": 8, "quick": 4}
 # The two kinds of dots lie on each other: a large hollow square, and a small full circle in it.
 SQUARE: dict[str, Any] = {

@@ -23,8 +23,8 @@ PROBLEM = ps.quadratic_network(
     ps.MarchenkoPastur(KAPPA_0), alpha=0.5, weight_decay=WEIGHT_DECAY, noise=NOISE, kappa=KAPPA
 )
 ALPHAS = {"full": [0.1, 0.28, 0.5, 1.0, 2.0, 5.0], "quick": [0.1, 0.28, 0.5, 1.0, 2.0, 5.0]}
-D = {"full": 100, "quick": 50}
-SEEDS = {"full": 16, "quick": 3}
+D = {"full": 200, "quick": 50}
+SEEDS = {"full": 8, "quick": 3}
 TRAINER = ps.AMP()
 POINTS = 400  # of a predicted density
 BINS = np.linspace(0.0, 5.5, 45)

@@ -26,8 +26,8 @@ WIDTHS = {
     "quick": np.unique(np.round(np.concatenate([np.linspace(0.06, 0.66, 16), [0.8, 1.0, 1.5, 2.0]]), 4)),
 }
 TRAINED = {"full": [0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.5, 2.0], "quick": [0.2, 0.4, 0.6, 1.0, 2.0]}
-D = {"full": 60, "quick": 40}
-SEEDS = {"full": 8, "quick": 4}
+D = {"full": 100, "quick": 40}
+SEEDS = {"full": 16, "quick": 4}
 TRAINER = ps.LBFGS(tol=1e-4)
 NARROW = (
     "kappa below the learned rank is outside the claim: the prediction keeps the largest eigenvalues, a heuristic "
