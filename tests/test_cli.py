@@ -403,6 +403,20 @@ class TestSweep:
         known = ps.simulate(problem, d=12, seeds=2, processes=1)
         assert rows[1]["test_error"] == pytest.approx(known.mean("test_error"), rel=1e-9)
 
+    @pytest.mark.parametrize(
+        ("name", "options"), [("solve", ()), ("simulate", ("--d", "8", "--seeds", "2")), ("thresholds", ())]
+    )
+    def test_it_is_drawn(self, tmp_path, name, options):
+        path = tmp_path / "sweep.svg"
+        grid = ["--model", "quadratic", "--noise", "0.1,0.2,0.4", "--alpha", "0.5,2"]
+        grid = [*grid[:4], "--kappa", "1,2"] if name == "thresholds" else grid
+        run("sweep", name, *grid, *options, "--workers", "1", "--plot", str(path))
+        words = path.read_text(encoding="utf-8")
+        # Letters are drawn as shapes; their text is in comments.
+        assert "<!-- noise -->" in words
+        assert {"solve": "alpha 0.5", "simulate": "alpha 2", "thresholds": "kappa 1"}[name] in words
+        assert {"solve": "test error", "simulate": "rank / d", "thresholds": "interpolation"}[name] in words
+
     @pytest.mark.parametrize("name", ["bayes", "ridgeless", "thresholds"])
     def test_other_functions(self, name):
         rows = from_json("sweep", name, "--model", "quadratic", "--noise", "0.1,0.2", "--workers", "1")["rows"]
@@ -645,6 +659,10 @@ MISTAKES = [
     (["solve", "--json", "--csv"], "Leave one of them out."),
     (["solve", "--ridgeless", "--optimal"], "Leave one out."),
     (["solve", "--alhpa", "1"], "--alpha"),
+    (["solve", "--kappa-0", "0.5"], "--target mp:0.5"),
+    (["sweep", "solve", "--alpha", "1,2", "--plot", "x.gif"], "must end in .png, .pdf or .svg"),
+    (["sweep", "solve", "--alpha", "1:2:3", "--noise", "0:1:7", "--kappa", "1,2,3", "--plot", "x.png"], "Got 9"),
+    (["sweep", "solve", "--alpha", "1,2", "--store", "s", "--part", "1/2", "--plot", "x.png"], "the whole table"),
     (["solve", "extra"], "`presage solve --help` lists what there is."),
     (["solv"], "Did you mean 'solve'"),
     (["--frobnicate"], "`presage --help` lists what there is."),

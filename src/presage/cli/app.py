@@ -39,6 +39,8 @@ EPILOG = (
     "Example:  presage solve --alpha 0.5 --noise 0.5\n\n"
     "Exit codes: 0 done, 1 the computation failed, 2 a mistake in the command, 130 interrupted."
 )
+RANK = "The rank of the target is part of its law: --target mp:0.5. "
+HINTS = {"--kappa-0": RANK, "--kappa0": RANK, "--kappa_0": RANK, "--rank": RANK}  # options that one might expect
 
 
 class Program(TyperGroup):
@@ -82,7 +84,8 @@ def _usage(error: Any) -> str:
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "presage"
     said = error.format_message().strip()
-    return f"{said}{'' if said.endswith(('.', '?', '!')) else '.'} `{path} --help` lists what there is."
+    hint = HINTS.get(getattr(error, "option_name", ""), "")
+    return f"{said}{'' if said.endswith(('.', '?', '!')) else '.'} {hint}`{path} --help` lists what there is."
 
 
 def _nobody_reads() -> int:

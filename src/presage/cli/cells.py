@@ -74,7 +74,7 @@ def summary(cells: list[dict[str, Any]]) -> str:
 
 
 def _line(cell: dict[str, Any], places: list[str], columns: list[str]) -> list[str]:
-    return [*(_text(cell[name]) for name in places), *(_number(cell, name) for name in columns)]
+    return [*(place(cell[name]) for name in places), *(_number(cell, name) for name in columns)]
 
 
 def _number(cell: dict[str, Any], name: str) -> str:
@@ -87,5 +87,6 @@ def _number(cell: dict[str, Any], name: str) -> str:
     return digits.text(value) if bar is None else digits.with_bar(digits.Measured(value, bar), DIGITS)
 
 
-def _text(value: Any) -> str:
+def place(value: Any) -> str:
+    """A point of a grid: a number, or the name of a trainer or task."""
     return digits.text(value) if isinstance(value, float) else str(value)

@@ -125,12 +125,23 @@ def _draw(shown: Console, name: str, effort: Any, path: Path, data: Path | None,
     for line in caveats(parts):
         shown.print(f"caveat: {line}", style="yellow")
     if effort is not None and catalogue.shipped(name).is_file():
-        different = catalogue.differences(parts, catalogue.load(name))
-        for line in different or ["it agrees with the shipped data at every point that both have."]:
-            shown.print(f"recomputed: {line}")
+        _compare(shown, parts, catalogue.load(name))
     if data is not None:
         shown.print(f"numbers: {data}")
     shown.print(f"drawn: {path}")
+
+
+def _compare(shown: Console, parts: Any, known: Any) -> None:
+    """Say where what was computed anew differs from what is shipped, and what agrees with it."""
+    from presage.figures import catalogue
+
+    different = catalogue.differences(parts, known)
+    said = {line.partition(":")[0] for line in different}
+    for line in different:
+        shown.print(f"recomputed: {line}")
+    agree = ", ".join(sorted(parts.keys() & known.keys() - said))
+    if agree:
+        shown.print(f"recomputed: {agree}: as shipped at every point that both have, within the error bars.")
 
 
 def _list(shown: Console) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from presage.cli import answers, cells, runs, trainers
+from presage.cli import answers, cells, pictures, runs, trainers
 from presage.cli.mistakes import CommandError, ComputationError, in_options
 from presage.cli.output import Csv, Json, check_format, console, emit, say, tell_caveats
 from presage.cli.problem_options import Given, takes_problem
@@ -110,9 +110,11 @@ def sweep(
     slurm_option: SlurmOption = None,
     json: Json = False,
     csv: Csv = False,
+    plot: pictures.Plot = None,
 ) -> None:
     """Compute over grids such as --alpha 0.05:40:60log, as many as you like; with a --store it can go on."""
     check_format(json, csv)
+    pictures.check_picture(plot)
     import presage as ps
 
     function = runs.function(run)
@@ -125,6 +127,13 @@ def sweep(
     if not grids and not any(isinstance(value, list) for value in options.values()):
         raise CommandError("`presage sweep` goes over grids, and there is none. Use for example --alpha 0.05:40:60log.")
     _check_places(dask, slurm, slurm_script, slurm_option, workers, part)
+    shown = trainers.measured(trainer) if trainer == trainers.BAYES else cells.SHOWN
+    if plot is not None:
+        from presage.cli import sweep_picture
+
+        if part is not None or slurm_script is not None:
+            raise CommandError("`--plot` draws the whole table, and this computes none. Use it when all cells are done.")
+        sweep_picture.check_curves(grids | options)
     if slurm_script is not None:
         written = {"--d": d, "--seeds": seeds, "--trainer": trainer, "--task": task, "--workers": workers}
         count = prod(len(value) for value in (*grids.values(), *options.values()) if isinstance(value, list))
@@ -145,19 +154,22 @@ def sweep(
             **options,
         )
     rows = cells.rows(found)
+    failed = [row["outcome"] for row in rows if row["outcome"].startswith(FAILED)]
+    if plot is not None and len(failed) < len(rows):
+        pictures.save(sweep_picture.draw(f"{run}: {given.title()}", found, shown, given), plot)
 
     def human(out: Console) -> None:
         say(out, f"{run}: {given.title()}")
-        shown = trainers.measured(trainer) if trainer == trainers.BAYES else cells.SHOWN
         cells.show(out, list(map(str, found.sizes)), rows, shown)
         say(out, cells.summary(rows))
         tell_caveats(out, [in_options(str(found.attrs["damaged"]))] if "damaged" in found.attrs else [])
         if store is not None and part is None:
             say(out, f"table: {store / 'result.nc'}")
+        if plot is not None and len(failed) < len(rows):
+            say(out, f"drawn: {plot}")
 
     content = {"problem": given.described(), "run": run, "version": found.attrs["version"], "rows": rows}
     emit(content, rows, human, json=json, csv=csv)
-    failed = [row["outcome"] for row in rows if row["outcome"].startswith(FAILED)]
     if len(failed) == len(rows):
         raise ComputationError(f"Every cell failed; the first {failed[0]}")
 

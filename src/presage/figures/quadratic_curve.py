@@ -97,7 +97,7 @@ def caption(parts: Parts) -> str:
         "penalty included, over d^2. Lines: theory (its error band is thinner than the line). Dots: "
         f"{int(trained.seeds)} data sets of d = {int(trained.d)}, each learned by the convex solver ({CONVEX}) on "
         f"the matrix S and by L-BFGS ({GRADIENT}) on the weights W, which find the same minimum (the proven gap of "
-        f"{CONVEX.tol:g} leaves up to {open_:.0%} of the error open); bars are two standard errors. The error peaks "
+        f"{CONVEX.tol:g} leaves up to {open_:.1%} of the error open); bars are two standard errors. The error peaks "
         f"at alpha = {peak:.2f}, near the interpolation threshold alpha = "
         f"{float(parts['thresholds']['interpolation'][0]):.4f} up to which vanishing weight decay (dotted) fits "
         "every label. As in the talk, test error is |S - S_0|^2/d here; presage's `test_error`, the expected loss "
