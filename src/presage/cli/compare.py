@@ -20,6 +20,7 @@ EXAMPLES = (
     "presage compare --d 50,100 --seeds 8",
     "presage compare --model quadratic --alpha 1 --d 20,40 --seeds 4 --json",
 )
+EXPLAINED = "z counts standard errors, fewer where they rest on few seeds (Student's law); below 3 is agreement."
 MOST_COLUMNS = 3  # dimensions that fit a table of 80 columns
 Dimensions = Annotated[
     str,
@@ -85,6 +86,7 @@ def compare(
             "verdict",
         )
         table(out, head, lines, words=("observable", "verdict"))
+        say(out, EXPLAINED)
         for spectrum in found.spectra:
             out.print(spectrum.sentence)
         tell_caveats(out, found.caveats)

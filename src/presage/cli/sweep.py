@@ -132,7 +132,7 @@ def sweep(
         from presage.cli import sweep_picture
 
         if part is not None or slurm_script is not None:
-            raise CommandError("`--plot` draws the whole table, and this computes none. Use it when all cells are done.")
+            raise CommandError("`--plot` draws the whole table, and this has a part. Use it when all is computed.")
         sweep_picture.check_curves(grids | options)
     if slurm_script is not None:
         written = {"--d": d, "--seeds": seeds, "--trainer": trainer, "--task": task, "--workers": workers}
