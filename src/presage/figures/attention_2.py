@@ -40,13 +40,18 @@ TRAINED: dict[str, dict[str, Any]] = {
         "trained_weak": {"weight_decay": [0.001], "alpha": [0.05, 0.15, 0.5, 1.2], "d": 40, "seeds": 3},
     },
     "full": {
-        "trained": {"weight_decay": [0.03, 0.01], "alpha": [0.05, 0.1, 0.15, 0.25, 0.5, 1.2], "d": 100, "seeds": 16},
-        # Weak weight decay takes gradient training many steps near the threshold, so these networks are smaller.
-        "trained_weak": {
-            "weight_decay": [0.001, 0.0001],
+        "trained": {
+            "weight_decay": [0.03, 0.01, 0.001],
             "alpha": [0.05, 0.1, 0.15, 0.25, 0.5, 1.2],
             "d": 100,
-            "seeds": 8,
+            "seeds": 16,
+        },
+        # Weak weight decay takes gradient training many steps near the threshold, so these networks are smaller.
+        "trained_weak": {
+            "weight_decay": [0.0001],
+            "alpha": [0.05, 0.1, 0.15, 0.25, 0.5, 1.2],
+            "d": 60,
+            "seeds": 6,
         },
     },
 }

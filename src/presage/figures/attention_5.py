@@ -33,7 +33,7 @@ FLAT = 0.06  # relative: how much a plateau of the test error varies
 ACCURACY = 1e-3  # relative: sharp softmaxes make many samples jump, and digits cost seconds
 TRAINED: dict[str, dict[str, Any]] = {
     "quick": {"alpha": [0.05, 0.25, 0.6], "d": 40, "seeds": 3},
-    "full": {"alpha": [0.05, 0.1, 0.25, 0.6, 1.0, 1.5], "d": 100, "seeds": 8},
+    "full": {"alpha": [0.05, 0.1, 0.25, 0.6, 1.0, 1.5], "d": 100, "seeds": 6},
 }
 N_TEST = 10_000
 
