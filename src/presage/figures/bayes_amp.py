@@ -89,7 +89,8 @@ def draw(parts: Parts) -> Figure:
             axis.set(xscale="log", xlabel=r"$\alpha = n/d^2$", xlim=(0.045, 3.3))
         axes[0].legend(loc="lower left")
         axes[1].legend(loc="upper left", ncols=2)
-        axes[1].margins(y=0.3)
+        low, high = axes[1].get_ylim()
+        axes[1].set_ylim(low, high + 0.4 * (high - low))  # the legend is above the dots
         style.print_caveats(figure, parts)
     return figure
 
