@@ -44,7 +44,7 @@ TRAINED: dict[str, dict[str, Any]] = {
             "weight_decay": [0.03, 0.01, 0.001],
             "alpha": [0.05, 0.1, 0.15, 0.25, 0.5, 1.2],
             "d": 100,
-            "seeds": 16,
+            "seeds": 8,
         },
         # Weak weight decay takes gradient training many steps near the threshold, so these networks are smaller.
         "trained_weak": {
