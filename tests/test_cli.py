@@ -552,7 +552,7 @@ class TestFigure:
         assert "loss differs at 1 of 2 points" in out
         assert float(one_figure.read(data)["theory"].loss[0]) == 1.5
         out = run("figure", "line", "--recompute", "--full", "--out", str(tmp_path / "line.pdf")).stdout
-        assert "agrees with the shipped data" in out
+        assert "recomputed: theory: as shipped at every point" in out
 
     def test_all(self, one_figure, tmp_path):
         run("figure", "all", "--out", str(tmp_path / "all"))

@@ -50,7 +50,7 @@ TRAINED: dict[str, dict[str, Any]] = {
         "trained_weak": {
             "weight_decay": [0.0001],
             "alpha": [0.05, 0.1, 0.15, 0.25, 0.5, 1.2],
-            "d": 60,
+            "d": 40,
             "seeds": 6,
         },
     },
