@@ -31,7 +31,7 @@ CHOSEN = {"quick": slice(None, None, 2), "full": slice(None)}  # which of them
 RANKS = np.linspace(0.01, 1.0, 60)  # kappa_0 of the right panel
 TRAINED: dict[str, dict[str, Any]] = {
     "quick": {"of": slice(1, None, 4), "d": 40, "seeds": 3},
-    "full": {"of": slice(2, None, 4), "d": 80, "seeds": 6},
+    "full": {"of": slice(2, None, 4), "d": 100, "seeds": 8},
 }
 N_TEST = 10_000
 
