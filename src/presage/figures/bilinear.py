@@ -23,8 +23,8 @@ TARGET = ps.GaussianProduct(RANK, aspect=ASPECT)
 PROBLEM = ps.bilinear_regression(TARGET, alpha=0.4, weight_decay=WEIGHT_DECAY)
 ALPHAS = {"full": np.linspace(0.02, 0.8, 53), "quick": np.linspace(0.02, 0.8, 27)}
 TRAINED = {"full": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7], "quick": [0.2, 0.4, 0.6]}
-D = {"full": 40, "quick": 30}
-SEEDS = {"full": 16, "quick": 6}
+D = {"full": 60, "quick": 30}
+SEEDS = {"full": 12, "quick": 6}
 RANKS = np.round(np.linspace(0.02, 1.0, 50), 4)
 ASPECTS = [1.0, 2.0]
 # Name of a threshold, its words, and its number among colours and lines.
