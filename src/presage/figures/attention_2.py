@@ -138,4 +138,4 @@ def caption(parts: Parts) -> str:
 
 
 def _strengths(table: Any) -> str:
-    return " and ".join(f"{value:g}" for value in table["weight_decay"].values)
+    return ", ".join(f"{value:g}" for value in table["weight_decay"].values)
