@@ -40,7 +40,7 @@ PUBLISHED = "Adam, d = 100 with 64 seeds (spectra: d = 200)"
 
 POINTS = 48  # of a predicted curve
 EVERY = {"quick": 2, "full": 1}  # which of them
-MANY = 4.0  # from more samples than that on, fewer or smaller networks are trained: fluctuations are small there
+# Where samples are many, fewer or smaller networks are trained: they take long, and fluctuate little.
 TRAINED: dict[str, dict[str, Any]] = {
     "quick": {
         "trained": {"alpha": [0.05, 0.1, 0.2, 0.5, 1.0, 4.0], "d": 60, "seeds": 4},
