@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import presage as ps
-from presage.theory.bayes_curve import KNOTS
+from presage.models.attention.bayes.curve import KNOTS
 from report import (
     HEADER,
     PEAK_MEMORY,

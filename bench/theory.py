@@ -143,16 +143,16 @@ def attention_problem(alpha: float = 0.5, n_tokens: int = 2) -> ps.Problem:
 
 @cache
 def high_precision() -> Any:
-    """tests/reference.py: Marchenko-Pastur [+] semicircle in closed form, 80 digits, nothing from presage."""
+    """Marchenko-Pastur [+] semicircle in closed form, 80 digits, nothing from presage: reference.py of the tests."""
     sys.path.insert(0, str(ROOT))
-    from tests import reference
+    from tests.spectra.symmetric import reference
 
     return reference
 
 
 def reference_points(kappa_0: float) -> Iterator[tuple[float, float, dict[str, float]]]:
-    """(delta, c, values) of tests/reference_values.json at one kappa_0."""
-    rows = json.loads((ROOT / "tests" / "reference_values.json").read_text())["rows"]
+    """(delta, c, values) of reference_values.json beside it at one kappa_0."""
+    rows = json.loads((ROOT / "tests" / "spectra" / "symmetric" / "reference_values.json").read_text())["rows"]
     for row in rows:
         kappa, delta, c = row["point"]
         if kappa == kappa_0:
@@ -161,7 +161,7 @@ def reference_points(kappa_0: float) -> Iterator[tuple[float, float, dict[str, f
 
 
 def quadratic_reference(kappa_0: float, noise: float, alpha: float, strength: float) -> dict[str, float]:
-    """The two equations of [ETZK25] solved with the integrals of tests/reference.py, to 25 digits."""
+    """The two equations of [ETZK25] solved with the integrals of tests/spectra/symmetric/reference.py, to 25 digits."""
     import mpmath as mp
 
     def equations(delta: Any, c: Any) -> tuple[Any, Any]:
@@ -221,7 +221,7 @@ def functionals_rows() -> list[Row]:
         )
     note = """**J, I and both derivatives** of MP(0.5) [+] semicircle: J, I, dJ/ddelta and dJ/dc. Ours gives
         the derivatives of I in the same call; the straightforward one is J by `np.roots` and `quad` at five
-        arguments. Error: the worst relative one of the four, against tests/reference_values.json (closed
+        arguments. Error: the worst relative one of the four, against reference_values.json beside it (closed
         form, 80 digits)."""
     return [*rows[:-1], _with_note(rows[-1], note)]
 

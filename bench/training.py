@@ -34,12 +34,12 @@ from typing import Any
 import numpy as np
 
 import presage as ps
-from presage.experiment.data import sample, sample_target
-from presage.experiment.gradient import AdamState, start
-from presage.experiment.lanes import one_blas_thread
-from presage.experiment.objective import Objective
-from presage.experiment.simulate import available_cores
-from presage.experiment.tokens import Gaussian
+from presage.models.attention.experiment.data import sample, sample_target
+from presage.models.attention.experiment.gradient import AdamState, start
+from presage.models.attention.experiment.objective import Objective
+from presage.models.attention.experiment.simulate import available_cores
+from presage.models.attention.experiment.tokens import Gaussian
+from presage.training.ordered_sums import one_blas_thread
 from report import (
     PEAK_MEMORY,
     Check,

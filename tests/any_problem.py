@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import presage as ps
-from presage.model.laws import SpectralLaw
+from presage.laws.spectral_law import SpectralLaw
 
 COUNT = 10_000
 CHANCES = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import presage as ps
-from presage.model.laws import SpectralLaw
+from presage.laws.spectral_law import SpectralLaw
 
 
 def random_law(rng: np.random.Generator) -> SpectralLaw:

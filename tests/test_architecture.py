@@ -10,8 +10,9 @@ import ast
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -20,25 +21,22 @@ from presage import cite
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "presage"
 
-# model <- spectra <- theory, model <- experiment: of presage, a layer may import itself and what stands here.
-MAY_IMPORT = {
-    "model": set(),
-    "spectra": {"model"},
-    "theory": {"model", "spectra"},
-    "experiment": {"model"},
+# Who may import whom, by path. `*` stands for the folder of a model: a model sees itself, never another.
+SHARED = {"protocol", "laws"}  # what both witnesses share, beside the definitions of their own model
+WITNESSES = {
+    "theory": {"theory", "bayes", "thresholds"},  # parts of a model that are one witness
+    "experiment": {"experiment"},  # and those of the other
 }
-# Views, from the inside out: each may import those before it, the witnesses and what compares them; none of these
-# imports a view.
-VIEWS = ("sweeps", "figures", "cli")
-# Top-level modules that every layer may import, since they import nothing of presage themselves.
-LEAVES = {"_check"}
+ENGINES = {"spectra": "theory", "solving": "theory", "training": "experiment"}  # engines, and whose they are
+VIEWS = ("sweeps", "figures", "cli")  # from the inside out: each may import those before it; nothing inside imports one
+KNOWS_NO_MODEL = ("sweeps", "cli")  # views; the published figures are pictures of certain models by their nature
 BANNED_NAMES = {"base", "common", "helper", "helpers", "util", "utils"}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def imported_names(path: Path, package: Path) -> Iterator[tuple[int, str]]:
-    """Every name that the module imports, absolute and dotted (presage.model.laws), with its line."""
+    """Every name that the module imports, absolute and dotted (presage.laws.spectral_law), with its line."""
     module = path.relative_to(package.parent).with_suffix("").parts
     here = module[:-1]  # for a module its package, for __init__.py the package that it is
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), filename=str(path))):
@@ -52,23 +50,89 @@ def imported_names(path: Path, package: Path) -> Iterator[tuple[int, str]]:
                 yield node.lineno, ".".join([*stem, alias.name])
 
 
+class Place(NamedTuple):
+    """Where a module stands: its room, its model, and of which witness it is a part."""
+
+    room: str  # first folder: protocol, laws, spectra, models ...
+    model: str | None
+    witness: str | None
+
+
+def place(parts: Sequence[str]) -> Place:
+    """The place of a module by its path inside the package."""
+    room = parts[0] if parts else ""
+    if room != "models":
+        return Place(room, None, ENGINES.get(room))
+    model = parts[1] if len(parts) > 1 else None
+    # A part of a model is a folder or a file of that name: theory.py, theory/solve.py, bayes_amp.py is of its folder.
+    part = parts[2] if len(parts) > 2 else ""
+    witness = next((name for name, stems in WITNESSES.items() if part in stems), None)
+    return Place(room, model, witness)
+
+
+def allowed(here: Place, there: Place) -> bool:
+    """Whether a module at one place may import from another."""
+    if there.room in SHARED:
+        return there.room == "protocol" or here.room != "protocol"
+    if here.room in SHARED or there.room not in {"models", *ENGINES}:
+        return here.room == there.room
+    if here.room in ENGINES:  # knows no model, and no engine of the other witness
+        return there.room in ENGINES and there.witness == here.witness
+    if there.room == "models" and there.model != here.model:
+        return False
+    return there.witness is None or there.witness == here.witness
+
+
 def forbidden_imports(package: Path) -> list[str]:
-    """Sentences that name each import against the layering; empty when it holds."""
+    """Sentences that name each import through the wall, of another model, or of a view; empty when all is well."""
     faults = []
     for path in sorted(package.rglob("*.py")):
-        first, *rest = path.relative_to(package).with_suffix("").parts
-        if first in MAY_IMPORT and rest:
-            allowed = MAY_IMPORT[first] | {first} | LEAVES
-        elif first in LEAVES:
-            allowed = {first}
-        else:
+        parts = path.relative_to(package).with_suffix("").parts
+        here = place(parts[:-1] if parts[-1] == "__init__" else parts)
+        if here.room not in {"models", *SHARED, *ENGINES} or len(parts) == 1:
             continue
         for line, name in imported_names(path, package):
             root, *inside = name.split(".")
-            if root == package.name and (not inside or inside[0] not in allowed):
-                where = f"{path.relative_to(package.parent)}:{line}"
-                faults.append(f"{where} imports {name}; {first} may import {sorted(allowed) or 'nothing'}")
+            if root != package.name:
+                continue
+            there = place(inside)
+            if not inside or not allowed(here, there):
+                faults.append(f"{path.relative_to(package.parent)}:{line} imports {name}, which {_why(here, there)}")
     return faults
+
+
+def _why(here: Place, there: Place) -> str:
+    if there.room == "models" and there.model != here.model:
+        return "is of a model that this knows nothing of"
+    if here.witness and there.witness and here.witness != there.witness:
+        return "is of the other witness"
+    return f"{here.room or 'this'} may not see"
+
+
+def models_named(package: Path) -> list[str]:
+    """Sentences that name each place of a view, an engine or the protocol that names a model: by import or in words."""
+    models = sorted(path.name for path in (package / "models").iterdir() if (path / "__init__.py").exists())
+    faults = []
+    for room in ("protocol", *ENGINES, *KNOWS_NO_MODEL):
+        for path in sorted((package / room).rglob("*.py")):
+            for line, name in imported_names(path, package):
+                if name.startswith(f"{package.name}.models."):
+                    faults.append(f"{path.relative_to(package.parent)}:{line} imports {name}")
+            for line, word in names_in_code(path):
+                if word.lower() in models:
+                    faults.append(f"{path.relative_to(package.parent)}:{line} names the model {word}")
+    return faults
+
+
+def names_in_code(path: Path) -> Iterator[tuple[int, str]]:
+    """Every identifier and every string of one word in the code of a module, docstrings left out."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Name):
+            yield node.lineno, node.id
+        elif isinstance(node, ast.Attribute):
+            yield node.lineno, node.attr
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.lineno, node.value.strip("-")
 
 
 def views_seen_from_inside(package: Path) -> list[str]:
@@ -106,9 +170,9 @@ def defined_tests(path: Path) -> set[str]:
 
 
 def equations(package: Path) -> Iterator[tuple[str, str]]:
-    """Name and docstring of every class and function of a layer that states an equation."""
+    """Name and docstring of every class and function of a model or an engine that states an equation."""
     for item in cite.documented(package, containing="Equation:"):
-        if item.file.split("/")[0] in MAY_IMPORT:
+        if item.file.split("/")[0] in {"laws", "models", *ENGINES}:
             yield item.name, item.docstring
 
 
@@ -133,12 +197,15 @@ def broken_contracts(package: Path, root: Path, keys: set[str]) -> list[str]:
     return faults
 
 
+ROOMS = ("protocol", "laws", "spectra", "solving", "training", "sweeps", "cli", "models/first", "models/second")
+
+
 def plant(root: Path, **files: str) -> Path:
-    """A small package named presage with all four layers; `theory__solve` stands for theory/solve.py."""
+    """A small package named presage with two models; `models__first__theory` stands for models/first/theory.py."""
     package = root / "src" / "presage"
-    for layer in ("", *MAY_IMPORT):
-        (package / layer).mkdir(parents=True, exist_ok=True)
-        (package / layer / "__init__.py").touch()
+    for room in ("", "models", *ROOMS):
+        (package / room).mkdir(parents=True, exist_ok=True)
+        (package / room / "__init__.py").touch()
     for name, source in files.items():
         path = package / (name.replace("__", "/") + ".py")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -146,34 +213,43 @@ def plant(root: Path, **files: str) -> Path:
     return package
 
 
-def test_layers_import_downwards_only():
-    assert all((PACKAGE / layer).is_dir() for layer in ("model", "spectra", "theory"))
+def test_the_wall_holds():
+    assert all((PACKAGE / room).is_dir() for room in (*SHARED, *ENGINES, "models"))
     assert forbidden_imports(PACKAGE) == []
 
 
 @pytest.mark.parametrize(
     ("file", "source"),
     [
-        ("model__laws", "import presage.spectra"),
-        ("model__laws", "import numpy, presage.spectra.free as free"),
-        ("model__laws", "from ..spectra.free import FreeConvolution"),
-        ("model__laws", "from .. import theory"),
-        ("model__laws", "from presage import experiment"),
-        ("model__deep__laws", "from ...theory import solve"),
-        ("spectra__free", "from presage.theory.solve import solve"),
-        ("spectra__free", "from ..experiment import simulate"),
-        ("theory__solve", "from ..experiment.data import sample"),
-        ("theory__solve", "def f():\n    from presage.experiment import simulate"),
-        ("experiment__data", "from presage.spectra import free"),
+        ("laws__semicircle", "import presage.spectra"),
+        ("laws__semicircle", "import numpy, presage.spectra.free as free"),
+        ("laws__semicircle", "from ..spectra.free import FreeConvolution"),
+        ("laws__semicircle", "from .. import training"),
+        ("laws__deep__semicircle", "from ...models.first import problem"),
+        ("spectra__symmetric__free", "from presage.models.first.theory import solve"),
+        ("spectra__free", "from ..training import fista"),
+        ("solving__newton", "from presage.models.first.problem import Problem"),
+        ("training__fista", "from presage.solving.newton import newton"),
+        ("training__fista", "from ..spectra import free"),
+        ("models__first__theory__solve", "from ..experiment.data import sample"),
+        ("models__first__theory", "def f():\n    from presage.models.first.experiment import simulate"),
+        ("models__first__theory", "from presage.training.fista import accelerated"),
+        ("models__first__thresholds", "from .experiment import simulate"),
+        ("models__first__bayes__optimal", "from ..experiment import amp"),
+        ("models__first__experiment__data", "from presage.spectra import free"),
+        ("models__first__experiment", "from presage.models.first.thresholds import thresholds"),
         (
-            "experiment__amp",
-            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from ..theory.bayes import denoiser",
+            "models__first__experiment__amp",
+            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from ..bayes.optimal import denoiser",
         ),
-        ("theory__solve", "import presage"),
-        ("theory__solve", "from presage import MarchenkoPastur"),
-        ("theory__solve", "from .. import *"),
-        ("theory__solve", "from ..compare import compare"),
-        ("_check", "from .model import Problem"),
+        ("models__first__problem", "from presage.models.second.problem import Problem"),
+        ("models__first__problem", "from .theory import solve"),
+        ("models__first__theory", "from presage.models.second import theory"),
+        ("models__first__theory", "import presage"),
+        ("models__first__theory", "from presage import MarchenkoPastur"),
+        ("models__first__theory", "from ...sweeps.sweep import sweep"),
+        ("protocol__verbs", "from presage.models.first.theory import solve"),
+        ("protocol__checks", "from ..laws import semicircle"),
     ],
 )
 def test_a_planted_import_is_found(tmp_path, file, source):
@@ -190,11 +266,15 @@ def test_views_look_inwards_only():
 @pytest.mark.parametrize(
     ("file", "source", "faults"),
     [
-        ("comparison", "from presage.sweeps.sweep import sweep", 1),
-        ("theory__solve", "from ..figures import catalogue", 1),
+        ("protocol__comparison", "from presage.sweeps.sweep import sweep", 1),
+        ("models__first__theory", "from ...figures import catalogue", 1),
         ("sweeps__sweep", "from presage.cli import app", 1),
         ("figures__style", "def f():\n    import presage.cli.tables", 1),
-        ("figures__attention_1", "from presage.sweeps.sweep import sweep\nfrom presage.theory.solve import solve", 0),
+        (
+            "figures__attention_1",
+            "from presage.sweeps.sweep import sweep\nfrom presage.models.first.theory import solve",
+            0,
+        ),
         ("cli__app", "from presage.figures import catalogue\nfrom . import tables", 0),
     ],
 )
@@ -202,23 +282,48 @@ def test_a_planted_look_outwards_is_found(tmp_path, file, source, faults):
     assert len(views_seen_from_inside(plant(tmp_path, **{file: source}))) == faults
 
 
-def test_a_fault_in_the_init_of_a_layer_is_found(tmp_path):
+def test_a_fault_in_the_init_of_a_room_is_found(tmp_path):
     package = plant(tmp_path)
-    (package / "model" / "__init__.py").write_text("from ..spectra import free\n", encoding="utf-8")
-    assert len(forbidden_imports(package)) == 1
+    (package / "laws" / "__init__.py").write_text("from ..spectra import free\n", encoding="utf-8")
+    (package / "models" / "first" / "__init__.py").write_text("from .experiment import simulate\n", encoding="utf-8")
+    assert len(forbidden_imports(package)) == 2
 
 
 def test_allowed_imports_are_not_faults(tmp_path):
     package = plant(
         tmp_path,
-        _check="import math",
-        compare="from .theory import solve\nfrom .experiment import simulate",
-        model__laws="import numpy\nfrom .. import _check\nfrom .._check import real\nfrom . import channels",
-        spectra__free="import presage_other\nfrom presage.model.laws import SpectralLaw",
-        theory__solve="from ..model import Problem\nfrom ..spectra import free\nimport presage.theory.solve",
-        experiment__data="from presage.model import laws\nfrom .gradient import LBFGS",
+        protocol__checks="import math",
+        protocol__comparison="from . import checks\nfrom presage.protocol.problem import LearningProblem",
+        laws__semicircle="import numpy\nfrom ..protocol import checks\nfrom . import law",
+        spectra__free="import presage_other\nfrom presage.laws.semicircle import Semicircle",
+        solving__newton="from presage.spectra import free\nfrom . import roots",
+        training__fista="from presage.protocol import checks\nfrom .certificate import gap",
+        models__first__problem="from presage.protocol.problem import LearningProblem\nfrom ...laws import semicircle",
+        models__first__theory__solve="from ..problem import P\nfrom presage.spectra import free\nfrom . import map",
+        models__first__bayes="from .theory.solve import solve\nfrom presage.solving import roots",
+        models__first__experiment__data="from presage.training import fista\nfrom ..problem import Problem",
     )
     assert forbidden_imports(package) == []
+
+
+def test_no_view_and_no_protocol_file_names_a_model():
+    assert models_named(PACKAGE) == []
+
+
+@pytest.mark.parametrize(
+    ("file", "source", "faults"),
+    [
+        ("protocol__verbs", "from presage.models.first.theory import solve", 1),
+        ("cli__solve", "import presage as ps\nif isinstance(problem, ps.First): pass", 1),
+        ("cli__options", 'MODELS = {"second": 1}', 1),
+        ("sweeps__cells", "def f(result):\n    return result.first", 1),
+        ("solving__newton", "from presage.models import second", 1),
+        ("cli__solve", '"""What the first of all does, and a second."""\nfirstborn = "first of all"', 0),
+        ("models__first__theory", "first = 1", 0),
+    ],
+)
+def test_a_planted_name_of_a_model_is_found(tmp_path, file, source, faults):
+    assert len(models_named(plant(tmp_path, **{file: source}))) == faults
 
 
 def test_no_module_is_named_after_nothing():
@@ -226,8 +331,8 @@ def test_no_module_is_named_after_nothing():
 
 
 def test_a_planted_name_is_found(tmp_path):
-    package = plant(tmp_path, theory___utils="", model__common__laws="", spectra__baseline="")
-    assert [Path(name).as_posix() for name in banned_modules(package)] == ["model/common", "theory/_utils.py"]
+    package = plant(tmp_path, solving___utils="", laws__common__laws="", spectra__baseline="")
+    assert [Path(name).as_posix() for name in banned_modules(package)] == ["laws/common", "solving/_utils.py"]
 
 
 def test_every_equation_names_a_test_that_exists():
@@ -267,7 +372,7 @@ def test_the_papers_are_cited():
     "shape", ["def f():\n    {}", "class Law:\n  def f(self):\n    {}", "class Law:\n    {}", "def _f():\n    {}"]
 )
 def test_a_broken_contract_is_found(tmp_path, shape, tail, fault):
-    package = plant(tmp_path, theory__solve=shape.format(f'"""Say what.\n\n    {tail}\n    """'))
+    package = plant(tmp_path, solving__newton=shape.format(f'"""Say what.\n\n    {tail}\n    """'))
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_a.py").write_text(
         "def test_one(): ...\ndef reference(): ...\nclass TestB:\n    def test_two(self): ...\n",

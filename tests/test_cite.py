@@ -97,15 +97,15 @@ def test_labels_end_at_the_next_label_and_at_a_blank_line():
 )
 def test_an_equation_can_be_asked_for_in_several_ways(asked):
     (entry,) = cite.where(asked)
-    assert entry.function == "presage.theory.state_evolution.free_energy"
+    assert entry.function == "presage.models.attention.theory.state_evolution.free_energy"
     assert entry.label == "BETKZ25:7"
-    assert entry.tests == ("tests/test_state_evolution.py::test_the_fixed_point_is_stationary",)
+    assert entry.tests == ("tests/models/attention/theory/test_state_evolution.py::test_the_fixed_point_is_stationary",)
     assert (PACKAGE / entry.file).read_text(encoding="utf-8").split("\n")[entry.line - 1].startswith("def free_energy(")
 
 
 def test_a_range_and_a_paper_are_more_than_one_equation():
     one = cite.where("BETKZ25:43")
-    assert "presage.theory.state_evolution.weight_side" in {entry.function for entry in one}
+    assert "presage.models.attention.theory.state_evolution.weight_side" in {entry.function for entry in one}
     several = cite.where("betkz25 (43)-(44)")
     assert {entry.number for entry in several} == {"43", "44"}
     assert {*one} < {*several} < {*cite.where("BETKZ25")}

@@ -176,10 +176,12 @@ def test_the_gallery_has_every_figure_whose_data_ships(tmp_path, monkeypatch):
 
 
 def test_every_erratum_has_its_witness():
-    """docs/errata.md and tests/test_errata.py have the same numbers."""
+    """docs/errata.md and tests/models/attention/test_errata.py have the same numbers."""
     numbers = re.findall(r"^\(erratum-(\d+)\)=$", PAGES["docs/errata.md"], re.MULTILINE)
     tests = re.findall(
-        r"^def test_erratum_(\d+)_", (ROOT / "tests" / "test_errata.py").read_text("utf-8"), re.MULTILINE
+        r"^def test_erratum_(\d+)_",
+        (ROOT / "tests" / "models" / "attention" / "test_errata.py").read_text("utf-8"),
+        re.MULTILINE,
     )
     assert numbers == [str(n) for n in range(1, len(numbers) + 1)]
     assert sorted(tests, key=int) == numbers

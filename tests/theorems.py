@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import presage as ps
-from presage.model.laws import Floats
+from presage.laws.spectral_law import Floats
 
 NUMBERS = ("test_error", "train_error", "train_loss", "estimation_error", "rank")
 ROUNDING = 1e-8

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from presage import _check
+from presage.protocol import checks
 
 PACKAGE = Path(__file__).resolve().parent
 
@@ -254,7 +254,7 @@ def _unknown_number(equation: object, key: str, asked: str, numbers: list[str]) 
 
 def _unknown(equation: object, reason: str, remedy: str) -> ValueError:
     must = "be a key of CITATION.cff and a number that a docstring names"
-    return _check.complaint("equation", must, reason, equation, remedy)
+    return checks.complaint("equation", must, reason, equation, remedy)
 
 
 @cache

@@ -9,20 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from presage.cli import (
-    bayes,
-    cite,
-    compare,
-    curve,
-    demo,
-    figure,
-    simulate,
-    solve,
-    spectrum,
-    sweep,
-    thresholds,
-    where,
-)
+from presage.cli import bayes, cite, compare, curve, demo, figure, simulate, solve, spectrum, sweep, thresholds, where
 from presage.cli.interrupts import quiet_when_interrupted
 from presage.cli.mistakes import (
     DONE,

@@ -9,18 +9,7 @@ import numpy as np
 import presage as ps
 from presage.figures import words
 from presage.figures.kept import kept
-from presage.figures.style import (
-    BLUE,
-    COLOURS,
-    OPEN,
-    ORANGE,
-    dots,
-    key,
-    line,
-    mosaic,
-    print_caveats,
-    style,
-)
+from presage.figures.style import BLUE, COLOURS, OPEN, ORANGE, dots, key, line, mosaic, print_caveats, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 import numpy as np
 
-from presage import _check
+from presage.protocol import checks
 from presage.sweeps.identity import canonical
 from presage.sweeps.observed import BAR
 from presage.sweeps.store import write_table
@@ -74,7 +74,7 @@ def figure(name: str) -> Figure:
     """The module of a figure."""
     if name not in NAMES:
         reason, remedy = "there is no figure of that name", f"There are {', '.join(NAMES)}."
-        raise _check.complaint("name", "be the name of a figure", reason, name, remedy)
+        raise checks.complaint("name", "be the name of a figure", reason, name, remedy)
     return cast(Figure, importlib.import_module(f"presage.figures.{name.replace('-', '_')}"))
 
 

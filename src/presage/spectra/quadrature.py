@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from presage.model.laws import Floats, SpectralLaw
-from presage.spectra.biane import EPS, Curve, curve, height
+from presage.laws.spectral_law import Floats, SpectralLaw
+from presage.spectra.symmetric.biane import EPS, Curve, curve, height
 
 NODES = 20
 ABSCISSAE, WEIGHTS = np.polynomial.legendre.leggauss(NODES)

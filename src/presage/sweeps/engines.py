@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
-from presage import _check
+from presage.protocol import checks
 from presage.sweeps.cells import Work
 from presage.sweeps.grid import Cell
 from presage.sweeps.store import Record
@@ -47,7 +47,7 @@ def local(work: Work, chains: Chains, processes: int) -> Iterator[Record]:
     except (pickle.PicklingError, BrokenProcessPool) as error:
         reason = f"it is sent to other processes, and that failed ({_cause(error)})"
         remedy = "Use processes=1, or a function that holds no open file, lock or connection."
-        raise _check.complaint("run", "be a function that can travel", reason, work.run, remedy) from error
+        raise checks.complaint("run", "be a function that can travel", reason, work.run, remedy) from error
 
 
 def unpacked(parcel: bytes) -> list[Record]:
@@ -103,11 +103,11 @@ def connected(executor: Any) -> Iterator[Any]:
         from distributed import Client
     except ImportError:
         reason, remedy = "dask.distributed is not installed", f"{INSTALL}, or leave executor out."
-        raise _check.complaint("executor", "be left out here", reason, executor, remedy) from None
+        raise checks.complaint("executor", "be left out here", reason, executor, remedy) from None
     if not isinstance(executor, str | Client):
         reason = "it says which cluster computes the cells"
         remedy = 'Use a dask.distributed.Client or its address, for example executor="tcp://10.0.0.1:8786".'
-        raise _check.complaint("executor", "be a dask client or an address", reason, executor, remedy)
+        raise checks.complaint("executor", "be a dask client or an address", reason, executor, remedy)
     if not isinstance(executor, str):
         yield executor
         return
@@ -117,7 +117,7 @@ def connected(executor: Any) -> Iterator[Any]:
     except (OSError, ValueError, TypeError):  # the last two: not an address at all
         reason = "no dask scheduler answers there"
         remedy = 'Start one with `dask scheduler`, and use the address it prints, for example "tcp://10.0.0.1:8786".'
-        raise _check.complaint("executor", "be the address of a dask scheduler", reason, executor, remedy) from None
+        raise checks.complaint("executor", "be the address of a dask scheduler", reason, executor, remedy) from None
     try:
         yield client
     finally:

@@ -12,7 +12,7 @@ from typing import Any, final
 
 import numpy as np
 
-from presage import _check
+from presage.protocol import checks
 from presage.sweeps.identity import Memo, canonical, identity
 
 EXAMPLE = "Use for example alpha=[0.1, 1.0, 10.0]."
@@ -44,16 +44,16 @@ class Grid:
         """Sort the names into axes and fixed values, and complain about those that nobody knows."""
         if not (hasattr(problem, "replace") and hasattr(problem, "names")):
             reason, remedy = "a sweep changes one problem along a grid", "Make one with for example attention(...)."
-            raise _check.complaint("problem", "be a problem", reason, problem, remedy)
+            raise checks.complaint("problem", "be a problem", reason, problem, remedy)
         if not callable(run):
             reason, remedy = "it is called with the problem of every cell", "Use for example solve or simulate."
-            raise _check.complaint("run", "be a function", reason, run, remedy)
+            raise checks.complaint("run", "be a function", reason, run, remedy)
         known = {*problem.names(), *option_names(run)}
         axes: dict[str, list[Any]] = {}
         fixed: dict[str, Any] = {}
         for name, value in given.items():
             if name not in known and not takes_any_option(run):
-                raise _check.complaint(
+                raise checks.complaint(
                     "grid",
                     "have names that the problem or the function knows",
                     "a misspelt name would silently change nothing",
@@ -162,13 +162,13 @@ def _is_list(value: Any) -> bool:
 def _seeds_of_networks(given: Any) -> ValueError:
     reason = "each number along an axis of a sweep would be one cell with so many seeds"
     remedy = "Use for example seeds=8, or run=functools.partial(simulate, seeds=[3, 5, 8])."
-    return _check.complaint("seeds", "be one number here", reason, given, remedy)
+    return checks.complaint("seeds", "be one number here", reason, given, remedy)
 
 
 def _axis(name: str, given: Any) -> list[Any]:
     values = np.asarray(given).tolist() if hasattr(given, "ndim") else list(given)
     if not values or getattr(given, "ndim", 1) != 1:
-        raise _check.complaint(name, "be a list of values", "an axis of the grid has at least one", given, EXAMPLE)
+        raise checks.complaint(name, "be a list of values", "an axis of the grid has at least one", given, EXAMPLE)
     if len({canonical(value) for value in values}) < len(values):
-        raise _check.complaint(name, "have each value once", "two equal points are one cell", given, EXAMPLE)
+        raise checks.complaint(name, "have each value once", "two equal points are one cell", given, EXAMPLE)
     return values

@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from presage import _check
+import presage
+from presage.protocol import checks
 
 Memo = dict[int, tuple[Any, Any]]
 SHORT = 16  # arrays longer than this are named by a checksum of their numbers
@@ -75,7 +76,7 @@ def _described(value: Any, memo: Memo) -> Any:
         remembered = {name for name in vars(value) if isinstance(getattr(kind, name, None), functools.cached_property)}
         fields = {name: identity(entry, memo) for name, entry in vars(value).items() if name not in remembered}
         return {**_class(kind), **fields}
-    raise _check.complaint(
+    raise checks.complaint(
         "problem",
         "be made of numbers, words, arrays, dataclasses and functions",
         "a sweep has to know its cells again, and this has no description that stays the same",
@@ -112,9 +113,16 @@ def _is_ours(thing: Any) -> bool:
     return str(thing.__module__).split(".")[0] == "presage"
 
 
+def _name(thing: Any) -> str:
+    """The public name of a part of presage, which says nothing about the file it is in; of all else, its place."""
+    if _is_ours(thing) and thing.__qualname__ in presage.__all__:
+        return f"presage.{thing.__qualname__}"
+    return f"{thing.__module__}.{thing.__qualname__}"
+
+
 def _class(kind: type) -> dict[str, Any]:
     """By name for classes of presage, by name and source for all others: an edited channel is another channel."""
-    name = f"{kind.__module__}.{kind.__qualname__}"
+    name = _name(kind)
     if _is_ours(kind):
         return {"class": name}
     try:
@@ -126,7 +134,7 @@ def _class(kind: type) -> dict[str, Any]:
 
 def _function(function: Any, memo: Memo) -> Any:
     """By name for functions of presage; by source, and what they remember of their surroundings, for all others."""
-    name = f"{function.__module__}.{function.__qualname__}"
+    name = _name(function)
     of = {"of": identity(function.__self__, memo)} if inspect.ismethod(function) else {}
     if _is_ours(function):
         return {"function": name, **of}

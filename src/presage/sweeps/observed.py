@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from presage import _check
+from presage.protocol import checks
 
 BAR = "_bar"  # the error bar of `rank` is `rank_bar`
 PER_SEED = ("eigenvalues", "singular_values")
@@ -29,7 +29,7 @@ def observed(result: Any) -> Observed:
         return {"strength": float(result.value), **observed(result.solution)}
     if dataclasses.is_dataclass(result) or hasattr(result, "_fields"):
         return _of_prediction(result)
-    raise _check.complaint(
+    raise checks.complaint(
         "run",
         "return a number, a dict of numbers, or a result of presage",
         "a sweep puts what it returns into a table",
@@ -103,5 +103,5 @@ def _plain(name: Any, value: Any) -> Any:
     array = np.asarray(value)
     if array.dtype.kind not in "biuf":
         reason, remedy = "a table holds numbers, arrays of numbers and words", "Return numbers under each name."
-        raise _check.complaint(str(name), "be a number, an array or a word", reason, value, remedy)
+        raise checks.complaint(str(name), "be a number, an array or a word", reason, value, remedy)
     return array.astype(np.float64)

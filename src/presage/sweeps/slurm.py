@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from presage import _check
+from presage.protocol import checks
 from presage.sweeps.engines import INSTALL
 
 DEFAULTS = {"job-name": "presage", "cpus-per-task": "1", "mem": "2G", "time": "01:00:00"}
@@ -37,7 +37,7 @@ def script(command: Sequence[str], *, jobs: int, options: Sequence[str] = ()) ->
     asked: Options = {"array": f"1-{jobs}", "output": "presage-%A_%a.log", **_read(options)}
     if not re.fullmatch(rf"1-{jobs}(%\d+)?", asked["array"] or ""):
         reason, remedy = "each task does one of the parts", f"Use for example --array=1-{jobs}%4, or leave it out."
-        raise _check.complaint("slurm_option", f"keep the array 1-{jobs}", reason, f"--array={asked['array']}", remedy)
+        raise checks.complaint("slurm_option", f"keep the array 1-{jobs}", reason, f"--array={asked['array']}", remedy)
     run = shlex.join(command)
     return "\n".join(
         [
@@ -67,10 +67,10 @@ def cluster(*, jobs: int, options: Sequence[str] = ()) -> Iterator[Any]:
         from distributed import Client
     except ImportError:
         reason, remedy = "dask-jobqueue is not installed", f"{INSTALL}, or write a script for sbatch instead."
-        raise _check.complaint("slurm", "be left out here", reason, jobs, remedy) from None
+        raise checks.complaint("slurm", "be left out here", reason, jobs, remedy) from None
     if shutil.which("sbatch") is None:
         reason, remedy = "there is no sbatch on this machine", "Go to a machine that sends jobs, or leave it out."
-        raise _check.complaint("slurm", "be left out here", reason, jobs, remedy)
+        raise checks.complaint("slurm", "be left out here", reason, jobs, remedy)
     asked: Options = {"output": "presage-%j.log", **_read(options)}
     cores = _cores(asked)
     with SLURMCluster(
@@ -111,14 +111,14 @@ def _try(text: str, jobs: int, options: Sequence[str]) -> None:
                 f"SLURM does not answer: {said[-1]}",
                 "Go where `sinfo` does, or leave it out.",
             )
-            raise _check.complaint("slurm", "be left out here", reason, jobs, remedy)
+            raise checks.complaint("slurm", "be left out here", reason, jobs, remedy)
         if not options:
             reason = f"sbatch refuses such jobs: {said[-1]}"
             remedy = 'Give what it asks for by slurm_option, for example "--partition=main".'
-            raise _check.complaint("slurm", "be jobs that sbatch takes", reason, jobs, remedy)
+            raise checks.complaint("slurm", "be jobs that sbatch takes", reason, jobs, remedy)
         directives = " ".join(re.findall(r"^#SBATCH (.*)$", text, re.MULTILINE))
         reason, remedy = f"sbatch refuses them: {said[-1]}", "`man sbatch` lists them."
-        raise _check.complaint("slurm_option", "be options that sbatch takes", reason, directives, remedy)
+        raise checks.complaint("slurm_option", "be options that sbatch takes", reason, directives, remedy)
 
 
 @contextmanager
@@ -182,7 +182,7 @@ def _cores(asked: Options) -> int:
     given = {**DEFAULTS, **asked}["cpus-per-task"] or ""
     if not given.isdecimal() or int(given) < 1:
         reason, remedy = "it is how many cells a job computes at a time", 'Use for example "--cpus-per-task=4".'
-        raise _check.complaint("slurm_option", "have a whole number of cores >= 1", reason, given, remedy)
+        raise checks.complaint("slurm_option", "have a whole number of cores >= 1", reason, given, remedy)
     return int(given)
 
 
@@ -193,7 +193,7 @@ def _memory(asked: Options, cores: int) -> str:
     match = SIZE.fullmatch(given)
     if match is None:
         reason, remedy = "it is the memory of a job", 'Use for example "--mem=4G".'
-        raise _check.complaint("slurm_option", "have a memory that sbatch knows", reason, given, remedy)
+        raise checks.complaint("slurm_option", "have a memory that sbatch knows", reason, given, remedy)
     return f"{int(match[1]) * each}{match[2].upper() or 'M'}iB"
 
 
@@ -204,6 +204,6 @@ def _read(options: Sequence[str]) -> Options:
         match = OPTION.fullmatch(option.strip())
         if match is None:
             reason, remedy = "it is handed to sbatch as it is", 'Use for example "--partition=main".'
-            raise _check.complaint("slurm_option", "be an option of sbatch", reason, option, remedy)
+            raise checks.complaint("slurm_option", "be an option of sbatch", reason, option, remedy)
         read[match[1]] = match[2]
     return read

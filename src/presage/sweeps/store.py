@@ -27,7 +27,7 @@ from typing import Any, final
 
 import numpy as np
 
-from presage import _check
+from presage.protocol import checks
 from presage.sweeps.identity import text, without
 from presage.whole_file import whole_file
 
@@ -65,7 +65,7 @@ class Store:
             self._open(manifest, names)
         except OSError as error:
             reason, remedy = f"cells are written to it, and the system says: {error.strerror}", "Name another folder."
-            raise _check.complaint("store", "be a folder to write to", reason, str(self.folder), remedy) from error
+            raise checks.complaint("store", "be a folder to write to", reason, str(self.folder), remedy) from error
 
     def _open(self, manifest: Record, names: set[str]) -> None:
         if not self.exists:
@@ -87,7 +87,7 @@ class Store:
         foreign = {entry.name for entry in self.folder.iterdir() if not entry.name.startswith(".")}
         if foreign and MANIFEST not in foreign:
             reason, remedy = "files that are not of a sweep would be mixed with its cells", "Name a new folder."
-            raise _check.complaint("store", "be a new folder or one of a sweep", reason, str(self.folder), remedy)
+            raise checks.complaint("store", "be a new folder or one of a sweep", reason, str(self.folder), remedy)
         part = self.folder / f".{secrets.token_hex(4)}-{MANIFEST}"
         _write_json(part, manifest)
         try:
@@ -109,7 +109,7 @@ class Store:
         except (ValueError, KeyError, TypeError):
             reason = f"{MANIFEST} cannot be read, so nobody knows of what the cells are"
             remedy = "Name a new folder, or restore that file."
-            raise _check.complaint("store", "be a folder of a sweep", reason, str(self.folder), remedy) from None
+            raise checks.complaint("store", "be a folder of a sweep", reason, str(self.folder), remedy) from None
         return held
 
     def _refusal(self, what: str, held: Record, asked: Record, varied: set[str]) -> ValueError:
@@ -121,7 +121,7 @@ class Store:
             others = (without(one[what], varied) for one in (held, asked))
             noun = {"run": "function or options", "problem": "problem"}[what]
             reason = f"it holds another {noun}, and one table holds one: {_difference(*others)}"
-        return _check.complaint(
+        return checks.complaint(
             "store", "hold this sweep", reason, str(self.folder), "Use a folder of its own for each."
         )
 

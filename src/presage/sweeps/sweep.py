@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import presage
-from presage import _check
+from presage.protocol import checks
 from presage.sweeps import engines
 from presage.sweeps.cells import Work
 from presage.sweeps.grid import Cell, Grid, option_names
@@ -160,11 +160,11 @@ def _seeds(points: Grid) -> str:
 def _folder(store: Any) -> Path:
     if not isinstance(store, str | Path) or not str(store):
         reason, remedy = "finished cells are kept in a folder", 'Use for example store="runs".'
-        raise _check.complaint("store", "be the name of a folder", reason, store, remedy)
+        raise checks.complaint("store", "be the name of a folder", reason, store, remedy)
     folder = Path(store).expanduser().absolute()
     if folder.exists() and not folder.is_dir():
         reason, remedy = "there is a file of that name", 'Use for example store="runs".'
-        raise _check.complaint("store", "be the name of a folder", reason, str(store), remedy)
+        raise checks.complaint("store", "be the name of a folder", reason, str(store), remedy)
     return folder
 
 
@@ -172,12 +172,12 @@ def _workers(points: Grid, processes: Any, client: Any, missing: int) -> int:
     """Processes that compute cells. A function with processes of its own, such as simulate, gets one cell at a time."""
     if processes is not None:
         reason, remedy = "it is how many processes compute cells", "Leave it out to use all cores."
-        processes = _check.integer("processes", processes, at_least=1, reason=reason, remedy=remedy)
+        processes = checks.integer("processes", processes, at_least=1, reason=reason, remedy=remedy)
     if client is not None:
         return engines.threads(client)
     if "processes" in option_names(points.run):
         return 1
-    from presage.experiment.machine import available_cores
+    from presage.protocol.machine import available_cores
 
     few = points.warm is not None and missing <= WARM
     return 1 if few else max(1, min(processes or available_cores(), missing))
@@ -209,10 +209,10 @@ def _check_part(part: Any, store: Any) -> tuple[int, int]:
     reason, remedy = "it names one of the parts of a sweep, counted from 1", "Use for example part=(3, 10)."
     whole = isinstance(part, tuple) and len(part) == 2 and all(type(number) is int for number in part)
     if not whole or not 1 <= part[0] <= part[1]:
-        raise _check.complaint("part", "be two whole numbers (i, n) with 1 <= i <= n", reason, part, remedy)
+        raise checks.complaint("part", "be two whole numbers (i, n) with 1 <= i <= n", reason, part, remedy)
     if store is None:
         reason, remedy = "the parts of a sweep meet in a store, and there is none", 'Use for example store="runs".'
-        raise _check.complaint("part", "come with a store", reason, part, remedy)
+        raise checks.complaint("part", "come with a store", reason, part, remedy)
     return part[0], part[1]
 
 

@@ -1,1 +1,0 @@
-"""The second witness: sample data at finite d, train the network, measure what it learned."""

@@ -1,0 +1,1 @@
+"""Laws of eigenvalues and singular values that a target can have: one class a file."""

@@ -1,0 +1,58 @@
+"""The eigenvalues of a given matrix, or a list of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from presage.laws.discrete_law import DiscreteLaw, abbreviated, number_list
+from presage.laws.spectral_law import Atoms
+from presage.protocol import checks
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Empirical(DiscreteLaw):
+    """Eigenvalues as they are: of a given symmetric matrix, or given as a list."""
+
+    eigenvalues: ArrayLike
+
+    def __post_init__(self) -> None:
+        try:
+            given = np.asarray(self.eigenvalues)
+        except ValueError:  # rows of unequal length
+            given = np.asarray(self.eigenvalues, dtype=object)
+        if given.ndim == 2:
+            entries = number_list("eigenvalues", given.ravel(), "they are the entries of a matrix")
+            matrix = entries.reshape(len(given), -1)
+            square = len(matrix) == len(matrix.T)
+            if not square or np.abs(matrix - matrix.T).max() > 1e-8 * (np.abs(matrix).max() + 1e-300):
+                raise checks.complaint(
+                    "eigenvalues",
+                    "be a list of eigenvalues or a symmetric matrix",
+                    "the target of the model is a symmetric matrix",
+                    f"a matrix of shape {matrix.shape} that is not symmetric",
+                    "Pass W @ W.T / sqrt(m d) for a factor W, or (A + A.T)/2.",
+                )
+            values = np.linalg.eigvalsh(0.5 * (matrix + matrix.T))
+        else:
+            values = np.sort(number_list("eigenvalues", given, "they are eigenvalues"))
+        object.__setattr__(self, "eigenvalues", values)
+
+    def _atoms(self) -> Atoms:
+        positions, counts = np.unique(np.asarray(self.eigenvalues), return_counts=True)
+        return Atoms(positions, counts / counts.sum())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Empirical) and np.array_equal(
+            np.asarray(self.eigenvalues), np.asarray(other.eigenvalues)
+        )
+
+    def __hash__(self) -> int:
+        return hash(np.asarray(self.eigenvalues).tobytes())
+
+    def __repr__(self) -> str:
+        return f"Empirical({abbreviated(np.asarray(self.eigenvalues))})"

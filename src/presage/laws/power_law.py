@@ -1,0 +1,57 @@
+"""Eigenvalues that fall as a power of their rank."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import final
+
+import numpy as np
+
+from presage.laws.discrete_law import DiscreteLaw
+from presage.laws.spectral_law import Atoms
+from presage.protocol import checks
+
+
+@final
+@dataclass(frozen=True)
+class PowerLaw(DiscreteLaw):
+    """``d`` atoms of mass ``1/d`` at ``i^-gamma``, scaled to second moment one when `normalized`."""
+
+    gamma: float
+    d: int
+    normalized: bool = True
+
+    def __post_init__(self) -> None:
+        gamma = checks.real(
+            "gamma",
+            self.gamma,
+            above=0.0,
+            at_most=50.0,
+            reason="eigenvalue i of the target is proportional to i^-gamma",
+            remedy="Use for example gamma=1.25.",
+        )
+        d = checks.integer(
+            "d",
+            self.d,
+            at_least=1,
+            at_most=10_000_000,
+            reason="it is the number of eigenvalues of the target",
+            remedy="Use the dimension of the layer, for example d=400.",
+        )
+        if not isinstance(self.normalized, bool):
+            raise checks.complaint(
+                "normalized",
+                "be True or False",
+                "it says whether the second moment is scaled to one",
+                self.normalized,
+                "Use normalized=True or leave it out.",
+            )
+        object.__setattr__(self, "gamma", gamma)
+        object.__setattr__(self, "d", d)
+
+    def _atoms(self) -> Atoms:
+        positions = np.arange(self.d, 0, -1, dtype=np.float64) ** -self.gamma
+        if self.normalized:
+            positions /= sqrt(np.mean(positions**2))
+        return Atoms(positions, np.full(self.d, 1.0 / self.d))

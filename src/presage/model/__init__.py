@@ -1,1 +1,0 @@
-"""What is learned: laws of the target, channels, penalties, problems."""

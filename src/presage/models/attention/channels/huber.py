@@ -1,0 +1,72 @@
+"""The identity output with a loss that forgives outliers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from presage.laws.spectral_law import Floats
+from presage.models.attention.channels.channel import MOST_TOKENS, Channel
+from presage.protocol import checks
+
+
+@final
+@dataclass(frozen=True)
+class Huber(Channel):
+    """Identity output with a loss that forgives: square up to `threshold`, linear beyond it, entry by entry.
+
+    A residual r costs ``r^2`` as in `Linear`, and ``2 threshold |r| - threshold^2`` where ``|r| > threshold``.
+    """
+
+    n_tokens: int = 1
+    threshold: float = 1.0
+
+    def __post_init__(self) -> None:
+        tokens = checks.integer(
+            "n_tokens",
+            self.n_tokens,
+            at_least=1,
+            at_most=MOST_TOKENS,
+            reason="a sample has at least one token",
+            remedy="Use for example n_tokens=1.",
+        )
+        threshold = checks.real(
+            "threshold",
+            self.threshold,
+            above=0.0,
+            reason="it is the residual beyond which the loss grows linearly",
+            remedy="Use for example threshold=1.0.",
+        )
+        object.__setattr__(self, "n_tokens", tokens)
+        object.__setattr__(self, "threshold", threshold)
+
+    def output(self, z: ArrayLike) -> Floats:
+        return self.matrix(z)
+
+    def loss(self, label: Floats, output: Floats) -> Floats:
+        size = np.abs(label - output)
+        near = np.minimum(size, self.threshold)
+        return np.asarray(np.sum(near * (2.0 * size - near), axis=(-2, -1)))
+
+    def _weights(self) -> tuple[Floats, Floats]:
+        """Factor from a component to its entry of R, and how many entries of R it is."""
+        rows, columns = np.triu_indices(self.n_tokens)
+        diagonal = rows == columns
+        return np.where(diagonal, np.sqrt(2.0), 1.0), np.where(diagonal, 1.0, 2.0)
+
+    def _residual(self, label: Floats, z: Floats) -> Floats:
+        """Output less label, for the entries on and above the diagonal."""
+        rows, columns = np.triu_indices(self.n_tokens)
+        return np.asarray(self._weights()[0] * z - label[..., rows, columns])
+
+    def slope(self, label: Floats, z: Floats) -> Floats:
+        factor, count = self._weights()
+        return np.asarray(2.0 * count * factor * np.clip(self._residual(label, z), -self.threshold, self.threshold))
+
+    def curvature(self, label: Floats, z: Floats) -> Floats:
+        factor, count = self._weights()
+        square = 2.0 * count * factor**2 * (np.abs(self._residual(label, z)) < self.threshold)
+        return np.asarray(square[..., None] * np.eye(self.n_in))

@@ -1,0 +1,1 @@
+"""The second witness: sample data at finite d, train the network, measure."""

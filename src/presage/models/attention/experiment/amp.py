@@ -1,0 +1,238 @@
+"""Approximate message passing for the minimum of the loss: tens of passes over the data.
+
+Its fixed points are stationary points of the true loss for any data: there ``p = z`` and ``f = -dl/dz``, and the
+weight side is the proximal step of `fit.certify`. On Gaussian data it moves as state evolution does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import singledispatch
+from math import inf
+from time import perf_counter
+from typing import NamedTuple, final
+
+import numpy as np
+
+from presage.laws.spectral_law import Floats
+from presage.models.attention.channels.channel import Channel
+from presage.models.attention.channels.linear import Linear
+from presage.models.attention.channels.numeric_prox import numeric_prox
+from presage.models.attention.channels.pair_prox import pairs_prox
+from presage.models.attention.channels.prox_report import REPORTED, TRACE_Z
+from presage.models.attention.channels.softmax import Softmax
+from presage.models.attention.channels.tokens_prox import tokens_prox
+from presage.models.attention.experiment import kernels
+from presage.models.attention.experiment.fit import Fit, Trainer, certify, check_options, finite
+from presage.models.attention.experiment.gradient import LBFGS
+from presage.models.attention.experiment.objective import Evaluation, Objective
+from presage.models.attention.experiment.proximal_gradient import ProximalGradient
+from presage.models.attention.penalties.frobenius import Frobenius
+from presage.models.attention.penalties.nuclear_psd import NuclearPSD
+from presage.models.attention.penalties.penalty import Penalty
+from presage.protocol import checks
+
+PATIENCE = 25  # iterations without a shorter step before something is done about it
+JITTER = 0.1  # relative steps below this that do not shrink are jumps of single samples
+STATIONARY = 100.0  # the residual of a settled fit is at most this times `tol`; it is seen to be about ten times
+
+
+class State(NamedTuple):
+    """An iterate of message passing."""
+
+    S: Floats  # estimate
+    V: float  # its uncertainty: Sigma of the theory
+    f: Floats  # (prox - omega)/V of each sample, n x n_in
+    Theta: Floats  # what the penalty shrinks
+    Lambda: float  # Sigma_hat of the theory
+    loss: float  # whole loss at the S before this iteration
+
+
+@singledispatch
+def messages(channel: Channel, labels: Floats, z_0: Floats, omega: Floats, V: float, f: Floats) -> float:
+    """Write ``f = (p - omega)/V``, p the proximal point of each sample's loss; return ``sum tr df/domega``.
+
+    On entry `f` holds the last messages, from which an iteration may start.
+    """
+    guess = omega + V * f
+    f[:], report = numeric_prox(channel, labels, omega, V, z_0=z_0 if channel.labels is None else None, guess=guess)
+    return float(report[:, TRACE_Z].sum())
+
+
+@messages.register
+def _(channel: Linear, labels: Floats, z_0: Floats, omega: Floats, V: float, f: Floats) -> float:
+    rate = 4.0 / (1.0 + 4.0 * V)
+    np.multiply(z_0 - omega, rate, out=f)
+    return -rate * f.size
+
+
+@messages.register
+def _(channel: Softmax, labels: Floats, z_0: Floats, omega: Floats, V: float, f: Floats) -> float:
+    report = np.empty((len(f), REPORTED))
+    anchor = channel.beta_ratio * z_0
+    if channel.n_tokens == 2:
+        pairs_prox(anchor, omega, V, channel.beta, f, report)
+    else:
+        tokens_prox(anchor, omega, V, channel.beta, channel.n_tokens, f, report)
+    return float(report[:, TRACE_Z].sum())
+
+
+def shrink_matrix(penalty: Penalty, Theta: Floats, Lambda: float, kappa: float) -> tuple[Floats, float]:
+    """Apply the penalty to the eigenvalues of Theta; return the matrix and its divergence over symmetric matrices.
+
+    ``div = sum_i s'(theta_i) + sum_{i<j} (s_i - s_j)/(theta_i - theta_j)``; the slope at a kink or a jump is that of
+    its flatter side.
+    """
+    theta, vectors = np.linalg.eigh(Theta)
+    apart = theta[:, None] - theta[None, :]
+    step = 1e-6 * max(float(np.abs(theta).max()), 1e-300)
+    around = np.concatenate([theta - step, theta, theta + step])
+    behind, s, ahead = penalty.shrink(around, Lambda, kappa).reshape(3, -1)
+    slope = np.minimum(ahead - s, s - behind) / step
+    close = np.abs(apart) <= step
+    ratio = np.where(close, slope[:, None], (s[:, None] - s[None, :]) / np.where(close, 1.0, apart))
+    divergence = 0.5 * float(ratio.sum() + np.diag(ratio).sum())
+    return np.asarray((vectors * s) @ vectors.T), divergence
+
+
+def iterate(objective: Objective, state: State, damping: float, iteration: int = 0) -> State:
+    """One iteration, one pass over the data.
+
+    ``omega = z - V f``, ``f = (prox - omega)/V``, ``Lambda = -(2/d^2) sum df``, ``Theta = (sqrt2/d) sum Z f +
+    Lambda S``, ``S = shrink(Theta, Lambda)``, ``V = (2/d^2) div``; f and Lambda keep a part `damping` of the old.
+
+    Equation: [BETKZ25] (41).
+    Checked:
+        tests/models/attention/experiment/test_message_passing.py::test_overlaps_follow_state_evolution_at_every_iteration
+    """
+    samples, channel, d = objective.samples, objective.channel, objective.d
+    f = state.f.copy()
+
+    def slope(block: slice, R: Floats, G: Floats) -> tuple[float, float]:
+        loss = kernels.loss_and_slope(channel, samples.labels[block], R, samples.gram[block], G)
+        z = np.empty((len(R), channel.n_in))
+        kernels.to_components(R, z)
+        omega = z - state.V * state.f[block]
+        trace = messages(channel, samples.labels[block], samples.z_0[block], omega, state.V, f[block])
+        f[block] += damping * (state.f[block] - f[block])
+        kernels.from_slopes(f[block], G)
+        return loss, trace
+
+    (loss, trace), pull = objective.pass_over(state.S, slope)
+    finite(Evaluation(loss + trace, pull), "AMP", iteration)
+    Lambda = -2.0 / d**2 * trace
+    Lambda += damping * (state.Lambda - Lambda)
+    Theta = 2.0 / d * pull + Lambda * state.S
+    S, divergence = shrink_matrix(objective.penalty, Theta, Lambda, objective.kappa)
+    return State(S, 2.0 / d**2 * divergence, f, Theta, Lambda, loss + objective.penalty_at(state.S))
+
+
+@final
+@dataclass(frozen=True)
+class AMP(Trainer):
+    """Message passing from zero; where it does not settle by itself, L-BFGS goes on from where it stands.
+
+    It is done when an iteration moves S by less than `tol` of its size; the certificate is measured on the true loss.
+    A sequence task has the Gram matrix of its tokens in the loss, which the messages leave out, and a student narrower
+    than the rank that is found needs its own minimum: L-BFGS ends these as well. For penalties of one's own, which have
+    no gradient, `ProximalGradient` takes the place of L-BFGS.
+    """
+
+    tol: float = 1e-6
+    steps: int = 500
+    damping: float = 0.3
+    finish: LBFGS = LBFGS()  # noqa: RUF009 - frozen
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        checks.real(
+            "damping",
+            self.damping,
+            at_least=0.0,
+            at_most=0.99,
+            reason="it is the part of the old messages that is kept",
+            remedy="Use for example damping=0.3.",
+        )
+        checks.instance(
+            "finish", self.finish, LBFGS, reason="it ends what does not settle", remedy="Use for example LBFGS()."
+        )
+
+    def begin(self, objective: Objective) -> State:
+        """State before the first iteration: ``S = 0``, ``V = 1``, no messages."""
+        zero = np.zeros((objective.d, objective.d))
+        return State(zero, 1.0, np.zeros((objective.n, objective.channel.n_in)), zero, 1.0, np.nan)
+
+    def states(self, objective: Objective) -> Iterator[tuple[State, float]]:
+        """The iterates, each with the relative length of the step that led to it.
+
+        Ends when the steps have not shrunk for a while: small ones then come from samples whose proximal point jumps
+        between two minima, which no damping cures; for large ones damping is raised first.
+        """
+        state, damping, shortest, idle = self.begin(objective), self.damping, inf, 0
+        for iteration in range(self.steps):
+            after = iterate(objective, state, damping if iteration else 0.0, iteration)
+            size = float(np.linalg.norm(after.S))
+            step = float(np.linalg.norm(after.S - state.S)) / size if size > 0 else float(state.S.any())
+            state = after
+            yield state, step
+            idle = 0 if step < 0.9 * shortest else idle + 1
+            shortest = min(shortest, step)
+            if idle == PATIENCE:
+                if step < JITTER or damping > 0.8:
+                    return
+                damping, shortest, idle = 0.5 * (1.0 + damping), inf, 0
+
+    def fit(self, objective: Objective, rng: np.random.Generator) -> Fit:
+        began = perf_counter()
+        history = []
+        S = best = np.zeros((objective.d, objective.d))
+        least = inf
+        for state, step in self.states(objective):
+            history.append((perf_counter() - began, state.loss))
+            if state.loss < least:  # of the S that the iteration started from
+                best, least = S, state.loss
+            S = state.S
+            if step <= self.tol:
+                break
+        data = objective.at_S(S)
+        built_in = isinstance(objective.penalty, NuclearPSD | Frobenius)
+        certificate = certify(objective, S, data, curvature=None if built_in else state.Lambda)
+        settled = step <= self.tol and certificate.residual <= STATIONARY * self.tol
+        settled = settled and (not objective.factorized or certificate.rank <= objective.kappa)
+        if not settled:
+            lower = data.value + objective.penalty_at(S) <= least
+            start = S if lower else best
+            if built_in:
+                return self._finish(objective, start, history, rng)
+            return _joined(ProximalGradient().from_start(objective, start, rng), history)
+        return Fit(
+            S,
+            data.value + objective.penalty_at(S),
+            data.value / objective.n,
+            certificate,
+            True,
+            len(history) + 1,
+            perf_counter() - began,
+            np.array(history),
+        )
+
+    def _finish(
+        self, objective: Objective, S: Floats, history: list[tuple[float, float]], rng: np.random.Generator
+    ) -> Fit:
+        """L-BFGS from `S`; the directions that S leaves out get a little noise, or they could not be found again."""
+        start = S
+        if objective.factorized:
+            s, vectors = np.linalg.eigh(S)
+            s, vectors = s[::-1][: objective.width], vectors[:, ::-1][:, : objective.width]
+            start = np.zeros((objective.d, objective.width))
+            start[:, : len(s)] = (objective.d * objective.width) ** 0.25 * vectors * np.sqrt(np.maximum(s, 0.0))
+            start += 1e-2 * rng.standard_normal(start.shape)
+        return _joined(self.finish.from_start(objective, start), history)
+
+
+def _joined(fit: Fit, history: list[tuple[float, float]]) -> Fit:
+    """The fit that went on from where the messages stood, with their part of the way."""
+    began = history[-1][0]
+    way = np.concatenate([np.array(history), fit.history + np.array([began, 0.0])])
+    return replace(fit, evaluations=fit.evaluations + len(history), seconds=fit.seconds + began, history=way)

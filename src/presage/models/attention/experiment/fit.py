@@ -1,0 +1,144 @@
+"""What a trainer returns: the matrix it found, and a certificate of how near that is to a minimum."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from presage.laws.spectral_law import Floats
+from presage.models.attention.channels.linear import Linear
+from presage.models.attention.experiment.objective import Evaluation, Objective
+from presage.models.attention.penalties.frobenius import Frobenius
+from presage.models.attention.penalties.nuclear_psd import NuclearPSD
+from presage.protocol import checks
+
+NOTHING = 1e-3  # relative: an S smaller than this is on its way to zero
+
+
+class TrainError(ArithmeticError):
+    """A network could not be trained. ``partial`` is what there was (or None), ``remedy`` says what to try."""
+
+    def __init__(self, what: str, remedy: str, partial: Any = None) -> None:
+        super().__init__(f"{what} {remedy}")
+        self.what = what
+        self.remedy = remedy
+        self.partial = partial
+
+    def __reduce__(self) -> tuple[type[TrainError], tuple[str, str, Any]]:
+        """Pickle whole, so that a worker process can hand the error back."""
+        return type(self), (self.what, self.remedy, self.partial)
+
+
+class Certificate(NamedTuple):
+    """How near a matrix is to a minimum of the loss, measured after the training and apart from it."""
+
+    # What is left of the subgradient in S, relative to the slope of the data: 0 at a minimum. For a student narrower
+    # than the rank that its data ask for it stays large, since the minimum over all S is out of its reach.
+    residual: float
+    gap: float  # convex problems: (loss - lower bound by duality)/loss; inf where no bound is known
+    rank: float  # fraction of the eigenvalues that one proximal step leaves non-zero
+
+
+@final
+@dataclass(frozen=True)
+class Fit:
+    """A trained network."""
+
+    S: Floats = field(repr=False)
+    loss: float  # whole, penalty included, not divided by anything
+    train_error: float  # loss a sample, without the penalty
+    certificate: Certificate
+    converged: bool  # whether the trainer's own stopping rule was met
+    evaluations: int  # passes over the data
+    seconds: float
+    history: Floats = field(repr=False)  # rows (seconds, whole loss), one an iteration
+    caveats: tuple[str, ...] = ()
+
+
+class Trainer(ABC):
+    """A way to learn from samples: most minimise the loss."""
+
+    minimises: bool = True  # whether what is found is a minimum of the loss, which then needs a slope and a penalty
+
+    @abstractmethod
+    def fit(self, objective: Objective, rng: np.random.Generator) -> Fit:
+        """Minimise `objective` from a random start."""
+
+
+def certify(
+    objective: Objective, S: Floats, data: Evaluation, *, width: int | None = None, curvature: float | None = None
+) -> Certificate:
+    """Measure the optimality of `S`, given the loss of the samples there and its gradient.
+
+    A student of a given `width` has at most that rank.
+
+    A stationary point is a fixed point of every proximal step ``S -> S+ = shrink(Lambda S - (2/d) grad, Lambda)``.
+    The residual is ``(Lambda/2) |S+ - S|`` over ``|grad|/d``, with Lambda such that both parts of the step weigh alike.
+    A penalty that is not convex has minima that only steps of some `curvature` or more leave alone: it is then Lambda.
+    """
+    d, slope = objective.d, float(np.linalg.norm(data.gradient)) / objective.d
+    # A student that decays to nothing is measured by the S that would fit the labels.
+    size = max(float(np.linalg.norm(S)), NOTHING * np.sqrt(d) * objective.scale)
+    Lambda = curvature or (2.0 * slope / size if size > 0 and slope > 0 else 1.0)
+    theta, vectors = np.linalg.eigh(Lambda * S - 2.0 / d * data.gradient)
+    kept = objective.penalty.shrink(theta, Lambda, objective.kappa)
+    stepped = (vectors * kept) @ vectors.T
+    residual = 0.5 * Lambda * float(np.linalg.norm(stepped - S)) / slope if slope > 0 else float(S.any())
+    rank = min(int(np.count_nonzero(kept)), width or d) / d
+    return Certificate(residual, _duality_gap(objective, S, data), rank)
+
+
+def _duality_gap(objective: Objective, S: Floats, data: Evaluation) -> float:
+    """Relative gap between the loss and a lower bound of it, for a square loss of linear outputs.
+
+    With ``u = 2 t (y - yhat)`` as the dual point and L the loss of the samples, the bound is
+    ``-t^2 L + t (2 L - <grad, S>)``: for weight decay where ``-t grad <= d lambda~``, for a ridge less
+    ``t^2 |grad|^2/(4 d tau)``. The best t is taken.
+    """
+    if not isinstance(objective.channel, Linear) or not data.value > 0:
+        return inf
+    d, L, g = objective.d, data.value, data.gradient
+    along, curvature, most = 2.0 * L - float(np.sum(g * S)), L, inf
+    if isinstance(objective.penalty, NuclearPSD):
+        steepest = -float(np.linalg.eigvalsh(g)[0])
+        most = d * objective.penalty.lambda_tilde(objective.kappa) / steepest if steepest > 0 else inf
+    elif isinstance(objective.penalty, Frobenius):
+        curvature += float(np.sum(g * g)) / (4.0 * d * objective.penalty.ridge)
+    else:
+        return inf
+    t = min(max(along / (2.0 * curvature), 0.0), most)
+    loss = L + objective.penalty_at(S)
+    return (loss - (t * along - t * t * curvature)) / loss
+
+
+def finite(evaluation: Evaluation, trainer: str, iteration: int) -> None:
+    """Stop the training if its loss or its gradient is not made of numbers any more."""
+    if not np.isfinite(evaluation.value + evaluation.gradient.sum()):
+        raise TrainError(
+            f"{trainer} left the finite numbers at iteration {iteration}.",
+            "Use a smaller learning rate, LBFGS(), or check the data for very large entries.",
+        )
+
+
+def check_options(trainer: Any) -> None:
+    """Complain about a tolerance or a number of steps that makes no sense; a whole number given as a float is one."""
+    checks.real(
+        "tol",
+        trainer.tol,
+        above=0.0,
+        at_most=1.0,
+        reason="it is a relative accuracy",
+        remedy="Use for example tol=1e-5.",
+    )
+    steps = checks.integer(
+        "steps",
+        trainer.steps,
+        at_least=1,
+        reason="it is the most steps that are taken",
+        remedy="Use for example steps=2000.",
+    )
+    object.__setattr__(trainer, "steps", steps)

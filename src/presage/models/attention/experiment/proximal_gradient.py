@@ -1,0 +1,209 @@
+"""Accelerated proximal gradient on S: with a duality gap for convex problems, and for penalties of one's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import perf_counter
+from typing import final
+
+import numpy as np
+
+from presage.laws.spectral_law import Floats
+from presage.models.attention.channels.linear import Linear
+from presage.models.attention.experiment.fit import Certificate, Fit, Trainer, certify, check_options, finite
+from presage.models.attention.experiment.objective import Evaluation, Objective
+from presage.models.attention.penalties.frobenius import Frobenius
+from presage.models.attention.penalties.nuclear_psd import NuclearPSD
+from presage.models.attention.penalties.penalty import Penalty
+from presage.protocol import checks
+
+LOOK = 10  # iterations between two looks at the duality gap, which costs an eigenvalue problem of its own
+ROUNDINGS = 200.0  # a gap is not known better than this many rounding errors
+STATIONARY = 100.0  # a residual of this times `tol` is a minimum, where no gap is known
+RELAX = 0.9  # of the curvature, at every look: it can be less than where it was measured
+STIFFEST = 1e12  # curvature at which a step that does not lower the loss is rounding
+MARGIN = 1.02  # on the largest curvature, which power iteration approaches from below
+
+
+@final
+@dataclass(frozen=True)
+class ProximalGradient(Trainer):
+    """FISTA [BT09] with restart [OC15], until the loss is proven to be within `tol` (relative) of its minimum.
+
+    For outputs linear in S (quadratic network, linear attention), where the loss is convex in S, and for penalties of
+    one's own with any outputs, by backtracking. No duality gap is known for these: they end when what is left of the
+    subgradient is below a hundred times `tol`, at a minimum that is the only one if loss and penalty are convex. The
+    width of the student plays no part but for its weight decay: the minimum is that of a student at least as wide as
+    its rank.
+    """
+
+    tol: float = 1e-6
+    steps: int = 20_000
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+    def fit(self, objective: Objective, rng: np.random.Generator) -> Fit:
+        if not isinstance(objective.channel, Linear) and _gap_is_known(objective.penalty):
+            raise checks.complaint(
+                "trainer",
+                "be LBFGS, Adam or AMP for this channel",
+                "the loss is not convex in S, and a duality gap proves nothing",
+                self,
+                "Use trainer=LBFGS().",
+            )
+        return self.from_start(objective, np.zeros((objective.d, objective.d)), rng)
+
+    def from_start(self, objective: Objective, S: Floats, rng: np.random.Generator) -> Fit:
+        """Minimise from a given S."""
+        descend = self._affine if isinstance(objective.channel, Linear) else self._backtracking
+        return descend(_Way(objective, self.tol), S, rng)
+
+    def _affine(self, way: _Way, S: Floats, rng: np.random.Generator) -> Fit:
+        """The gradient is affine in S: one pass an iteration, and one curvature that no step overshoots."""
+        objective = way.objective
+        here = way.evaluate(S)
+        Lambda = way.curvature(S, here.gradient, rng)
+        before, gradient_before, momentum = S, here.gradient, 1.0
+        value = way.record(here.value, S)
+        for iteration in range(1, self.steps + 1):
+            grown = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
+            ahead = (momentum - 1.0) / grown
+            # At the extrapolated point the gradient is extrapolated too, without a pass.
+            Y, slope = S + ahead * (S - before), here.gradient + ahead * (here.gradient - gradient_before)
+            stepped = proximal_step(objective, Y, slope, Lambda)
+            restart = float(np.sum((Y - stepped) * (stepped - S))) > 0.0  # the momentum points uphill
+            before, gradient_before, S = S, here.gradient, stepped
+            here = way.evaluate(S)
+            after = way.record(here.value, S)
+            momentum = 1.0 if restart or after > value else grown
+            value = after
+            if iteration % LOOK == 0 and way.done(S, here, Lambda):
+                break
+        return way.fit(S, here, Lambda, self.steps)
+
+    def _backtracking(self, way: _Way, S: Floats, rng: np.random.Generator) -> Fit:
+        """Any loss: the curvature grows until the quadratic above the loss is one, and the loss never rises."""
+        objective, d = way.objective, way.objective.d
+        here = way.evaluate(S)
+        Lambda = way.curvature(S, here.gradient, rng)
+        before, momentum = S, 1.0
+        value = way.record(here.value, S)
+        for iteration in range(1, self.steps + 1):
+            grown = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
+            Y = S + (momentum - 1.0) / grown * (S - before)
+            at_Y = way.evaluate(Y)
+            while True:
+                stepped = proximal_step(objective, Y, at_Y.gradient, Lambda)
+                move = stepped - Y
+                above = at_Y.value + float(np.sum(at_Y.gradient * move)) + 0.25 * d * Lambda * float(np.sum(move**2))
+                loss = way.loss_at(stepped)
+                if loss <= above + ROUNDINGS * objective.rounding * at_Y.value or Lambda > STIFFEST:
+                    break
+                Lambda *= 2.0
+            after = loss + objective.penalty_at(stepped)
+            if after > value and momentum > 1.0:
+                momentum = 1.0  # the momentum led uphill: the same step again without it
+                continue
+            restart = float(np.sum((Y - stepped) * (stepped - S))) > 0.0
+            momentum = 1.0 if restart else grown
+            before, S = S, stepped
+            value = way.record(loss, S)
+            if iteration % LOOK == 0:
+                here = way.evaluate(S)
+                if way.done(S, here, Lambda):
+                    break
+                Lambda *= RELAX
+        return way.fit(S, way.evaluate(S), Lambda, self.steps)
+
+
+def _gap_is_known(penalty: Penalty) -> bool:
+    return isinstance(penalty, NuclearPSD | Frobenius)
+
+
+def proximal_step(objective: Objective, Y: Floats, gradient: Floats, Lambda: float) -> Floats:
+    """Minimum of the penalty plus the quadratic of curvature Lambda that touches the loss at Y."""
+    theta, vectors = np.linalg.eigh(Lambda * Y - 2.0 / objective.d * gradient)
+    return np.asarray((vectors * objective.penalty.shrink(theta, Lambda, objective.kappa)) @ vectors.T)
+
+
+class _Way:
+    """Evaluates the loss, counts the passes, remembers the way, and says when it is at its end."""
+
+    def __init__(self, objective: Objective, tol: float) -> None:
+        self.objective, self.began, self.passes = objective, perf_counter(), 0
+        self.proven = _gap_is_known(objective.penalty) and isinstance(objective.channel, Linear)
+        self.tol = max(tol, ROUNDINGS * objective.rounding) * (1.0 if self.proven else STATIONARY)
+        self.history: list[tuple[float, float]] = []
+
+    def evaluate(self, S: Floats) -> Evaluation:
+        self.passes += 1
+        evaluation = self.objective.at_S(S)
+        finite(evaluation, "ProximalGradient", self.passes - 1)
+        return evaluation
+
+    def loss_at(self, S: Floats) -> float:
+        self.passes += 1
+        return self.objective.loss_at(S)
+
+    def curvature(self, S: Floats, gradient: Floats, rng: np.random.Generator) -> float:
+        at_zero = self.evaluate(np.zeros_like(S)).gradient if S.any() else gradient
+        found, passes = largest_curvature(self.objective, at_zero, rng)
+        self.passes += passes
+        return found
+
+    def record(self, loss: float, S: Floats) -> float:
+        whole = loss + self.objective.penalty_at(S)
+        self.history.append((perf_counter() - self.began, whole))
+        return whole
+
+    def certificate(self, S: Floats, here: Evaluation, Lambda: float) -> Certificate:
+        return certify(self.objective, S, here, curvature=None if self.proven else Lambda)
+
+    def done(self, S: Floats, here: Evaluation, Lambda: float) -> bool:
+        certificate = self.certificate(S, here, Lambda)
+        return (certificate.gap if self.proven else certificate.residual) <= self.tol
+
+    def fit(self, S: Floats, here: Evaluation, Lambda: float, steps: int) -> Fit:
+        objective, certificate = self.objective, self.certificate(S, here, Lambda)
+        measured = certificate.gap if self.proven else certificate.residual
+        caveats = []
+        if not measured <= self.tol:
+            name = "duality gap" if self.proven else "relative residual"
+            caveats.append(
+                f"ProximalGradient stopped after {steps} steps with a {name} of {measured:.1e}, "
+                f"above its tolerance {self.tol:.1g}."
+            )
+        if objective.factorized and certificate.rank > objective.kappa:
+            caveats.append(
+                f"the minimum over S has rank {certificate.rank:.3g} d, more than the width {objective.kappa:.3g} d: "
+                "no student of this width reaches it."
+            )
+        return Fit(
+            S,
+            here.value + objective.penalty_at(S),
+            here.value / objective.n,
+            certificate,
+            measured <= self.tol,
+            self.passes,
+            perf_counter() - self.began,
+            np.array(self.history),
+            tuple(caveats),
+        )
+
+
+def largest_curvature(objective: Objective, at_zero: Floats, rng: np.random.Generator) -> tuple[float, int]:
+    """Curvature Lambda above which a proximal step never overshoots, by power iteration, and the passes it took."""
+    direction = rng.standard_normal(at_zero.shape)
+    direction += direction.T
+    curvature = 0.0
+    for passes in range(1, 101):
+        direction /= np.linalg.norm(direction)
+        image = objective.at_S(direction).gradient - at_zero
+        found = float(np.linalg.norm(image))
+        if found == 0.0:  # scores that do not depend on S
+            return 1.0, passes
+        if passes >= 5 and found - curvature < 2e-3 * found:
+            break
+        curvature, direction = found, image
+    return MARGIN * 2.0 / objective.d * found, passes

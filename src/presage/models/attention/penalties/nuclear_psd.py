@@ -1,0 +1,51 @@
+"""Weight decay on a factor: a nuclear norm of a positive semidefinite matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from presage.laws.spectral_law import Floats
+from presage.models.attention.penalties.penalty import Penalty
+from presage.protocol import checks
+
+
+@final
+@dataclass(frozen=True)
+class NuclearPSD(Penalty):
+    """Weight decay ``weight_decay |W|_F^2`` on the factor of ``S = W W'/sqrt(m d) >= 0``.
+
+    In terms of S it is ``d lambda~ Tr S`` with ``lambda~ = sqrt(kappa) weight_decay``: a nuclear norm.
+    """
+
+    weight_decay: float
+    lowest = 0.0
+
+    def __post_init__(self) -> None:
+        number = checks.real(
+            "weight_decay",
+            self.weight_decay,
+            at_least=0.0,
+            at_most=1e6,
+            reason="it is the price of the weights",
+            remedy="Use for example weight_decay=0.01, or weight_decay=0.0 with ridgeless(problem).",
+        )
+        object.__setattr__(self, "weight_decay", number)
+
+    @property
+    def vanishes(self) -> bool:
+        return self.weight_decay == 0.0
+
+    def lambda_tilde(self, kappa: float) -> float:
+        """``lambda~ = sqrt(kappa) lambda``."""
+        return sqrt(kappa) * self.weight_decay
+
+    def value(self, eigenvalues: ArrayLike, kappa: float) -> Floats:
+        return self.lambda_tilde(kappa) * np.asarray(eigenvalues, dtype=np.float64)
+
+    def shrink(self, x: ArrayLike, Sigma_hat: float, kappa: float) -> Floats:
+        return np.maximum(np.asarray(x, dtype=np.float64) - 2.0 * self.lambda_tilde(kappa), 0.0) / Sigma_hat

@@ -1,0 +1,1 @@
+"""The first witness: state evolution in the limit of large dimension."""

@@ -1,0 +1,227 @@
+"""What the theory says about a problem: numbers with error bars, the learned spectrum, and caveats in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import inf, nan
+from typing import NamedTuple, final
+
+import numpy as np
+
+from presage.laws.spectral_law import Floats
+from presage.models.attention.penalties.frobenius import Frobenius
+from presage.models.attention.penalties.nuclear_psd import NuclearPSD
+from presage.models.attention.problem import Problem
+from presage.models.attention.theory import state_evolution
+from presage.models.attention.theory.order_parameters import Conjugates, Overlaps
+from presage.models.attention.theory.replicon import own_weight_factor, replicon, weight_factor
+from presage.spectra.symmetric.free import FreeConvolution
+from presage.spectra.symmetric.functionals import start_of_largest
+from presage.spectra.symmetric.learned import LearnedSpectrum, SingularValues
+from presage.spectra.symmetric.shrunk import Shrunk
+from presage.spectra.symmetric.shrunk_spectrum import ShrunkSpectrum
+
+SPIKE = 0.02  # a band lighter than this that holds one eigenvalue of the target alone is an outlier, not a bulk
+
+
+class Bulk(NamedTuple):
+    """An interval of the learned spectrum and the fraction of the eigenvalues in it."""
+
+    left: float
+    right: float
+    mass: float
+
+
+@final
+@dataclass(frozen=True)
+class Solution:
+    """Prediction for a problem in the high-dimensional limit. Every number has an entry in `error_bars`."""
+
+    problem: Problem
+    overlaps: Overlaps
+    conjugates: Conjugates
+    test_error: float  # expected loss on a fresh, noisy sample
+    train_error: float  # loss a sample at the minimum
+    train_loss: float  # the whole minimum, penalty included, over d^2
+    estimation_error: float  # |S_fit - S_0|_F^2/d
+    rank: float  # fraction of non-zero eigenvalues of S_fit
+    message: str  # how it was found
+    evaluations: int  # evaluations of the equations
+    residual: float  # what is left of the equations, relative
+    square_slope: float = field(repr=False)  # E |df/dz|_F^2, the sample side of the replicon
+    bars: dict[str, float] = field(repr=False, hash=False)
+    notes: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def delta(self) -> float:
+        """Noise level ``sqrt(q_hat)/m_hat`` at which the learner sees the target."""
+        return state_evolution.delta(self.conjugates)
+
+    @property
+    def cutoff(self) -> float:
+        """Eigenvalues of ``S_0 + delta GOE`` below ``2 lambda~/m_hat`` become zero (-inf for a ridge: none does).
+
+        For a penalty of one's own on positive semidefinite students, the largest eigenvalue that becomes zero, where
+        one does; otherwise nan: what becomes zero is not all that is below some number.
+        """
+        penalty = self.problem.penalty
+        if isinstance(penalty, NuclearPSD):
+            return 2.0 * penalty.lambda_tilde(self.problem.kappa) / self.conjugates.m_hat
+        if isinstance(penalty, Frobenius):
+            return -inf
+        zeros = [p.right for p in self._shrunk.plateaus if p.value == 0.0 and penalty.lowest == 0.0]
+        return zeros[0] if zeros else nan
+
+    @property
+    def scale(self) -> float:
+        """Factor on the eigenvalues that are kept: ``m_hat/Sigma_hat`` (``m_hat Sigma`` for a ridge).
+
+        For a penalty of one's own nan: its shrinkage need not be a shift and a factor.
+        """
+        if isinstance(self.problem.penalty, NuclearPSD):
+            return self.conjugates.m_hat / self.conjugates.Sigma_hat
+        if isinstance(self.problem.penalty, Frobenius):
+            return self.conjugates.m_hat * self.overlaps.Sigma
+        return nan
+
+    @cached_property
+    def _free(self) -> FreeConvolution:
+        return FreeConvolution(self.problem.target, self.delta)
+
+    @cached_property
+    def wide_rank(self) -> float:
+        """Mass above the cutoff: the rank, unless the student is too narrow for it and keeps the largest part only."""
+        if not isinstance(self.problem.penalty, NuclearPSD):
+            return self.rank
+        return 1.0 - float(self._free.cdf(self.cutoff))
+
+    @cached_property
+    def _start(self) -> float:
+        """Where the eigenvalues of ``S_0 + delta GOE`` begin that a narrow student keeps; -inf for a wide one."""
+        narrow = isinstance(self.problem.penalty, NuclearPSD) and self.problem.kappa < self.wide_rank
+        return start_of_largest(self._free, self.problem.kappa) if narrow else -inf
+
+    @cached_property
+    def _shrunk(self) -> Shrunk:
+        problem = self.problem
+        return state_evolution.shrunk(problem.penalty, problem.target, problem.kappa, self.conjugates)
+
+    @property
+    def _built_in(self) -> bool:
+        return isinstance(self.problem.penalty, NuclearPSD | Frobenius)
+
+    @cached_property
+    def spectrum(self) -> LearnedSpectrum | ShrunkSpectrum:
+        """Law of the eigenvalues of ``S_fit``."""
+        if not self._built_in:
+            return ShrunkSpectrum(self._shrunk)
+        return LearnedSpectrum(self._free, self.scale, self.cutoff, self._start)
+
+    @cached_property
+    def singular_values(self) -> SingularValues:
+        """Law of the singular values of ``W_fit/(m d)^(1/4)``."""
+        if not isinstance(self.problem.penalty, NuclearPSD):
+            raise AttributeError(
+                "`singular_values` is the law of a factor W, and this model trains S itself. "
+                "Use `spectrum`, the law of the eigenvalues of S."
+            )
+        return SingularValues(self._free, self.scale, self.cutoff, self._start)
+
+    @cached_property
+    def _bands(self) -> list[tuple[Bulk, bool]]:
+        """Bands of the non-zero spectrum, each with whether it is a spike."""
+        spectrum = self.spectrum
+        edges = spectrum.bands
+        if len(edges) == 0:
+            return []
+        if isinstance(spectrum, ShrunkSpectrum):
+            masses = spectrum.band_masses
+            atoms = self._target_atoms_in_bands()[[piece.band for piece in spectrum.pieces]]
+        else:
+            middle_of_gaps = 0.5 * (edges[:-1, 1] + edges[1:, 0])
+            masses = np.diff(np.concatenate([[1.0 - self.rank], spectrum.cdf(middle_of_gaps), [1.0]]))
+            atoms = self._target_atoms_in_bands()[-len(edges) :]
+        return [
+            (Bulk(float(left), float(right), float(mass)), bool(count == 1 and mass < SPIKE))
+            for (left, right), mass, count in zip(edges, masses, atoms, strict=True)
+        ]
+
+    def _target_atoms_in_bands(self) -> Floats:
+        """How many atoms of the target each band of ``mu_delta`` holds (continuous parts count as many)."""
+        bands = self.spectrum.free.bands
+        positions = self.problem.target.atoms.positions
+        counts = np.searchsorted(positions, bands[:, 1]) - np.searchsorted(positions, bands[:, 0])
+        support = self.problem.target.support
+        wide = support[support[:, 1] > support[:, 0]]
+        for left, right in wide:
+            counts = counts + 2 * ((bands[:, 0] < right) & (bands[:, 1] > left))
+        return np.asarray(counts, dtype=np.float64)
+
+    @cached_property
+    def bulks(self) -> tuple[Bulk, ...]:
+        """Bulks of the non-zero spectrum, from left to right."""
+        return tuple(band for band, spike in self._bands if not spike)
+
+    @cached_property
+    def outliers(self) -> Floats:
+        """Positions of single eigenvalues that stand clear of every bulk: learned features of a discrete target."""
+        return np.array([0.5 * (band.left + band.right) for band, spike in self._bands if spike])
+
+    @cached_property
+    def _weight_factor(self) -> float:
+        if isinstance(self.problem.penalty, Frobenius):
+            return self.overlaps.Sigma**2
+        if not self._built_in:
+            return own_weight_factor(self._shrunk) / self.conjugates.m_hat**2
+        factor = weight_factor(self.problem.target, self.delta, self.cutoff, self._start)
+        return factor / self.conjugates.Sigma_hat**2
+
+    @cached_property
+    def replicon(self) -> float:
+        """Below one where the prediction is stable; jumps of the proximal map are left out (see `caveats`)."""
+        return replicon(self.problem.alpha, self.square_slope, self._weight_factor)
+
+    @cached_property
+    def error_bars(self) -> dict[str, float]:
+        """Half width of a 95 % interval for every number: quadrature, sampling and fixed point together."""
+        bars = {name: bar for name, bar in self.bars.items() if name != "square_slope"}
+        relative = self.bars["square_slope"] / self.square_slope + 2.0 * self._relative("Sigma_hat") + 1e-9
+        bars["replicon"] = self.replicon * relative
+        bars["delta"] = self.delta * (0.5 * self._relative("q_hat") + self._relative("m_hat"))
+        bars["scale"] = abs(self.scale) * (self._relative("m_hat") + self._relative("Sigma_hat"))
+        bars["cutoff"] = abs(self.cutoff) * self._relative("m_hat") if self.cutoff != -inf else 0.0
+        return bars
+
+    def _relative(self, name: str) -> float:
+        value: float = getattr(self.conjugates, name)
+        return self.bars[name] / value
+
+    @cached_property
+    def caveats(self) -> tuple[str, ...]:
+        """Plain sentences: where this prediction is outside the claim that supports it."""
+        said = list(self.notes)
+        problem = self.problem
+        if self._start > -inf:
+            said.append(
+                f"kappa = {problem.kappa:g} is below the rank {self.wide_rank:.4g} that these eigenvalues ask for: "
+                "outside the claim, which needs a student at least as wide as that. "
+                "The prediction keeps the largest eigenvalues, a heuristic [GTXEKZ26]."
+            )
+        if self.replicon == inf:
+            said.append(
+                "the shrinkage of the eigenvalues jumps inside a bulk, which makes the replicon infinite: "
+                "the replica-symmetric prediction is unstable here."
+            )
+        elif self.replicon >= 1.0:
+            said.append(
+                f"the replicon is {self.replicon:.3g}, not below 1: the replica-symmetric prediction is unstable here."
+            )
+        if problem.penalty.lowest >= 0.0 and problem.target.support[0, 0] < 0:
+            said.append("the target has negative eigenvalues, which a positive semidefinite student cannot learn.")
+        return tuple(said)
+
+    def __str__(self) -> str:
+        names = ("test_error", "train_loss", "train_error", "estimation_error", "rank", "replicon")
+        lines = [f"{name:<17} {getattr(self, name):.6g} +- {self.error_bars[name]:.1e}" for name in names]
+        return "\n".join([*lines, *(f"caveat: {line}" for line in self.caveats)])

@@ -1,0 +1,333 @@
+"""From a problem to its solution: picks the solver, and says in words what happened."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any, final, overload
+
+import numpy as np
+
+from presage.models.attention.channels.linear import Linear
+from presage.models.attention.channels.softmax import Softmax
+from presage.models.attention.penalties.frobenius import Frobenius
+from presage.models.attention.penalties.nuclear_psd import NuclearPSD
+from presage.models.attention.problem import Problem
+from presage.models.attention.theory import explicit_map as quadratic
+from presage.models.attention.theory import fixed_point, ridge
+from presage.models.attention.theory.expectations import GaussHermite, Rule, Sobol
+from presage.models.attention.theory.interpolation import unpenalized_point
+from presage.models.attention.theory.newton import OBSERVABLES, NoConvergenceError, State
+from presage.models.attention.theory.order_parameters import Conjugates, Overlaps
+from presage.models.attention.theory.solution import Solution
+from presage.models.attention.theory.state_evolution import weight_side
+from presage.models.attention.theory.trapezoid import Trapezoid
+from presage.models.attention.theory.unpenalized import solve_unpenalized
+from presage.models.bilinear.problem import BilinearProblem
+from presage.models.bilinear.theory.solution import BilinearSolution, solve_bilinear
+from presage.protocol import checks
+from presage.protocol.errors import SolveError
+
+JUMPS_WORTH_SAYING = 1e-3
+UNKNOWN = 1.0  # a relative standard error above this leaves nothing of a number
+
+
+class Solver(ABC):
+    """A way to solve a problem."""
+
+    @abstractmethod
+    def solve(self, problem: Problem, *, init: Solution | None, tol: float) -> Solution:
+        """Solve, or raise a SolveError that carries the best solution found."""
+
+
+@final
+@dataclass(frozen=True)
+class ExplicitMap(Solver):
+    """For linear channels (quadratic networks, linear attention): no fixed point, no sampling."""
+
+    def solve(self, problem: Problem, *, init: Solution | None, tol: float) -> Solution:
+        if not isinstance(problem.channel, Linear):
+            raise checks.complaint(
+                "solver",
+                "fit the channel",
+                "the explicit map exists for linear channels only",
+                self,
+                "Leave solver out, or use StateEvolution().",
+            )
+        if not isinstance(problem.penalty, NuclearPSD | Frobenius):
+            raise checks.complaint(
+                "solver",
+                "fit the penalty",
+                "the explicit map exists for NuclearPSD and Frobenius only",
+                self,
+                "Leave solver out, or use StateEvolution().",
+            )
+        L, alpha = problem.channel.n_in, problem.alpha
+        if isinstance(problem.penalty, NuclearPSD):
+            strength = problem.penalty.lambda_tilde(problem.kappa)
+            if problem.penalty.vanishes:
+                point = unpenalized_point(problem.target, problem.noise, alpha * L)
+                m_hat = 8.0 * (alpha * L - point.functionals.I)
+            else:
+                point = quadratic.solve_point(problem.target, problem.noise, alpha * L, strength)
+                m_hat = 2.0 * strength / point.c
+            if point.functionals.rank > problem.kappa:
+                raise checks.complaint(
+                    "solver",
+                    "fit the width",
+                    f"kappa = {problem.kappa:g} is below the rank {point.functionals.rank:.4g}, "
+                    "and the explicit map is for students at least as wide as that",
+                    self,
+                    "Leave solver out, or use StateEvolution().",
+                )
+            conjugates = Conjugates(m_hat, (point.delta * m_hat) ** 2, m_hat)
+            residual, count = point.residual, point.evaluations
+            relative = residual + point.functionals.relative_error
+        else:
+            conjugates = ridge.conjugates(problem, alpha * L, problem.penalty.ridge)
+            residual, count, relative = 0.0, 1, 1e-14
+        side = weight_side(problem.penalty, problem.target, problem.kappa, conjugates)
+        m, q, Sigma = side.overlaps
+        shrunk = 1.0 / (1.0 + 4.0 * Sigma)
+        test_error = 2.0 * L * (side.estimation_error + 0.5 * problem.noise)
+        train_error = test_error * shrunk**2
+        values: dict[str, Any] = {
+            "test_error": test_error,
+            "train_error": train_error,
+            "train_loss": alpha * train_error + side.penalty,
+            "estimation_error": side.estimation_error,
+            "rank": side.rank,
+            "square_slope": 16.0 * L * shrunk**2,
+        }
+        named = {**values, "m": m, "q": q, "Sigma": Sigma, **conjugates._asdict()}
+        # Errors of delta and c enter every number; a factor ten covers their sensitivity away from the peak.
+        bars = {name: 10.0 * relative * abs(value) + 1e-15 for name, value in named.items()}
+        solution = Solution(
+            problem=problem,
+            overlaps=side.overlaps,
+            conjugates=conjugates,
+            **values,
+            message="explicit map of a linear channel, no fixed point",
+            evaluations=count,
+            residual=residual,
+            bars=bars,
+        )
+        if residual > tol:
+            raise SolveError(
+                f"The two equations of the linear channel are met only to {residual:.1e}.",
+                "Use a larger weight_decay or noise; or take error.partial as it is.",
+                solution,
+            )
+        return solution
+
+
+@final
+@dataclass(frozen=True)
+class StateEvolution(Solver):
+    """For channels that need averages: Newton on the fixed point, with rules as fine as the accuracy asks for.
+
+    `accuracy` is the relative standard error of test error and loss (None: 1e-4 for two tokens, 1e-3 for three,
+    3e-3 beyond; for a channel of one's own 1e-4, 3e-4, 1e-3 for one, two, three active directions); `most_nodes` bounds
+    the points of an average (a quarter of it where points cost more: beyond two tokens, and for a channel of one's
+    own), and where it is not enough the error bars say so.
+    """
+
+    accuracy: float | None = None
+    most_nodes: int = 2**20
+    seed: int = 0
+    rule: Rule | None = None  # average with this rule only, however fine
+
+    def __post_init__(self) -> None:
+        remedy = "Leave it out, or use for example StateEvolution(accuracy=1e-4, most_nodes=2**20, seed=0)."
+        if self.accuracy is not None:
+            reason = "it is a relative standard error"
+            checks.real("accuracy", self.accuracy, above=0.0, at_most=1.0, reason=reason, remedy=remedy)
+        reason = "it bounds the number of points of an average"
+        nodes = checks.integer("most_nodes", self.most_nodes, at_least=2**17, reason=reason, remedy=remedy)
+        reason = "it seeds the scrambled points"
+        seed = checks.integer("seed", self.seed, at_least=0, reason=reason, remedy=remedy)
+        if self.rule is not None:
+            reason = "it says how averages over a sample are taken"
+            checks.instance("rule", self.rule, Rule, reason=reason, remedy=remedy)
+            if isinstance(self.rule, Sobol) and self.rule.replicates < 2:
+                reason = "the spread of independent estimates is the error bar"
+                raise checks.complaint("rule", "have at least two replicates", reason, self.rule, remedy)
+        object.__setattr__(self, "most_nodes", nodes)
+        object.__setattr__(self, "seed", seed)
+
+    def solve(self, problem: Problem, *, init: Solution | None, tol: float) -> Solution:
+        channel = problem.channel
+        if isinstance(channel, Linear | Softmax):
+            accuracy = self.accuracy or {2: 1e-4, 3: 1e-3}.get(channel.n_tokens, 3e-3)
+            nodes = self.most_nodes if channel.n_tokens == 2 else self.most_nodes // 4
+        else:
+            accuracy = self.accuracy or {1: 1e-4, 2: 3e-4, 3: 1e-3}.get(channel.n_active, 3e-3)
+            nodes = self.most_nodes // 4
+        options: dict[str, Any] = {"most_nodes": nodes, "seed": self.seed, "rule": self.rule}
+        try:
+            if problem.penalty.vanishes and not isinstance(channel, Linear):
+                found = solve_unpenalized(problem, accuracy=accuracy, tol=tol, **options)
+            else:
+                start = None if init is None else fixed_point.log_conjugates(init.conjugates)
+                found = fixed_point.solve_fixed_point(problem, accuracy=accuracy, tol=tol, init=start, **options)
+        except NoConvergenceError as failure:
+            partial = None if failure.state is None else self._partial(problem, failure.state)
+            remedy = "Pass init= a solution at a nearby alpha or weight_decay, or use a larger weight_decay."
+            if not isinstance(channel, Linear | Softmax):
+                remedy += (
+                    " Of a channel of your own, look at check_channel(channel) first; an output that is even in z "
+                    "shows nothing of the target to a learner that starts from zero."
+                )
+            what = "State evolution found no fixed point, not even by continuation from a stronger penalty."
+            raise SolveError(what, remedy, partial) from None
+        notes = []
+        jumps = found.state.averages.jumps
+        if jumps > JUMPS_WORTH_SAYING:
+            notes.append(
+                f"the proximal map jumps between two minima near {100 * jumps:.2g} % of the samples: "
+                "slopes are taken by Stein's lemma, and the replicon leaves the jumps out."
+            )
+        if found.standard_error > accuracy:
+            notes.append(
+                f"the relative standard error is {found.standard_error:.1e}, above the {accuracy:g} asked for: "
+                "pass solver=StateEvolution(most_nodes=...) with more nodes to lower it."
+            )
+        message = f"{found.route}; averages by {_describe(found.rule)}"
+        solution = self._solution(
+            problem, found.state, found.bars, message, found.evaluations, found.residual, tuple(notes)
+        )
+        if found.standard_error > UNKNOWN:
+            raise SolveError(
+                f"The averages over a sample are too rough: test error, loss or rank is known to "
+                f"{100 * found.standard_error:.0f} % of itself only.",
+                "Use a smaller beta or target, whose labels are less sharp, or solver=StateEvolution(most_nodes=...) "
+                "with more nodes; or take error.partial as it is.",
+                solution,
+            )
+        return solution
+
+    def _partial(self, problem: Problem, state: State) -> Solution:
+        bars = {name: float("inf") for name in OBSERVABLES}
+        residual = float(np.abs(state.residual).max())
+        return self._solution(problem, state, bars, "not converged", 0, residual, ("not converged.",))
+
+    def _solution(
+        self,
+        problem: Problem,
+        state: State,
+        bars: dict[str, float],
+        message: str,
+        evaluations: int,
+        residual: float,
+        notes: tuple[str, ...],
+    ) -> Solution:
+        values = dict(zip(OBSERVABLES, state.observables.mean(axis=0).tolist(), strict=True))
+        return Solution(
+            problem=problem,
+            overlaps=Overlaps(*(values.pop(name) for name in Overlaps._fields)),
+            conjugates=Conjugates(*(values.pop(name) for name in Conjugates._fields)),
+            **values,
+            message=message,
+            evaluations=evaluations,
+            residual=residual,
+            bars=bars,
+            notes=notes,
+        )
+
+
+def _describe(rule: object) -> str:
+    if isinstance(rule, GaussHermite):
+        return f"Gauss-Hermite with {rule.nodes} nodes a dimension"
+    if isinstance(rule, Trapezoid):
+        return f"a trapezoidal rule with {rule.nodes} nodes a dimension"
+    if isinstance(rule, Sobol):
+        return f"{rule.replicates} scrambles of {rule.nodes} Sobol points"
+    return repr(rule)
+
+
+def _explicit(problem: Problem) -> bool:
+    """Whether the explicit map applies: a linear channel, and a student that is not too narrow for what it learns."""
+    penalty = problem.penalty
+    if not isinstance(problem.channel, Linear) or not isinstance(penalty, NuclearPSD):
+        return isinstance(problem.channel, Linear) and isinstance(penalty, Frobenius)
+    if problem.kappa >= 1.0:
+        return True
+    alpha, strength = problem.alpha * problem.channel.n_in, penalty.lambda_tilde(problem.kappa)
+    return quadratic.solve_point(problem.target, problem.noise, alpha, strength).functionals.rank <= problem.kappa
+
+
+@overload
+def solve(
+    problem: Problem,
+    *,
+    solver: Solver | None = ...,
+    init: Solution | None = ...,
+    tol: float = ...,
+    throw: bool = ...,
+) -> Solution: ...
+
+
+@overload
+def solve(problem: BilinearProblem) -> BilinearSolution: ...
+
+
+def solve(
+    problem: Problem | BilinearProblem,
+    *,
+    solver: Solver | None = None,
+    init: Solution | None = None,
+    tol: float = 1e-6,
+    throw: bool = True,
+) -> Solution | BilinearSolution:
+    """Predict what the minimum of the loss of `problem` looks like in the high-dimensional limit.
+
+    `solver` is chosen by the channel when left out; `init` is a solution nearby to start from; `tol` is the residual of
+    the equations that is aimed at (what is left of it is in `residual` and in the error bars); with ``throw=False`` a
+    failed solve returns its partial solution instead of raising. Matrices without symmetry (a `BilinearProblem`) have
+    one way to be solved, and take no options.
+    """
+    if isinstance(problem, BilinearProblem):
+        if solver is not None or init is not None:
+            reason, remedy = "matrices without symmetry have one way to be solved", "Leave solver and init out."
+            raise checks.complaint("solver", "be left out here", reason, solver or init, remedy)
+        return solve_bilinear(problem)
+    checks.instance(
+        "problem",
+        problem,
+        Problem,
+        reason="solve predicts the outcome of a learning problem",
+        remedy="Make one with attention(...), quadratic_network(...) or linear_attention(...).",
+    )
+    problem.must_have_a_penalty()
+    tol = checks.real(
+        "tol",
+        tol,
+        above=0.0,
+        at_most=1e-2,
+        reason="it is the residual of the equations",
+        remedy="Use tol=1e-6.",
+    )
+    if init is not None:
+        checks.instance(
+            "init",
+            init,
+            Solution,
+            reason="it is a solution nearby from which to start",
+            remedy="Pass the result of solve at a neighbouring point, or leave it out.",
+        )
+    if solver is None:
+        solver = ExplicitMap() if _explicit(problem) else StateEvolution()
+    checks.instance(
+        "solver",
+        solver,
+        Solver,
+        reason="it says how the equations are solved",
+        remedy="Leave it out, or pass StateEvolution() or ExplicitMap().",
+    )
+    try:
+        return solver.solve(problem, init=init, tol=tol)
+    except SolveError as failure:
+        if throw or failure.partial is None:
+            raise
+        partial: Solution = failure.partial
+        return replace(partial, notes=(*partial.notes, str(failure)))

@@ -1,0 +1,109 @@
+"""Channels that need averages, without a penalty: more labels than a network can fit.
+
+Towards the threshold of interpolation the response Sigma diverges, and the conjugates vanish with their ratios fixed.
+So the unknown is ``y = log (delta, scale, Sigma)``, and Sigma is found from how far alpha is above the threshold.
+"""
+
+from __future__ import annotations
+
+from math import exp, log
+
+import numpy as np
+import scipy
+
+from presage.laws.spectral_law import Floats
+from presage.models.attention.penalties.nuclear_psd import NuclearPSD
+from presage.models.attention.problem import Problem
+from presage.models.attention.theory.expectations import GaussHermite, Rule, Sobol
+from presage.models.attention.theory.fixed_point import JUMPING, FixedPoint, climb, rules
+from presage.models.attention.theory.interpolation import interpolation_threshold, unpenalized_point
+from presage.models.attention.theory.newton import Evaluator, NoConvergenceError, State, newton
+from presage.models.attention.theory.order_parameters import Conjugates
+from presage.models.attention.theory.recovery import unfactorized_recovery
+from presage.models.attention.theory.search import COARSE, coarse_rule, likeness
+from presage.models.attention.theory.state_evolution import own_deviation, sample_side, weight_side
+from presage.spectra.symmetric.functionals import functionals
+
+SIGMAS = (1e-4, 1e12)  # where the response is looked for
+
+
+class UnpenalizedEvaluator(Evaluator):
+    """The map of state evolution at zero penalty, in ``y = log (delta, scale, Sigma)``."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        if isinstance(problem.penalty, NuclearPSD):
+            threshold = interpolation_threshold(problem.target, problem.noise)
+        else:
+            threshold = unfactorized_recovery()
+        self.excess = log(problem.alpha * problem.channel.n_active / threshold)
+
+    def conjugates(self, y: Floats) -> Conjugates:
+        """``Sigma Sigma_hat = 2 I`` (one where S itself is trained), ``m_hat = scale Sigma_hat``."""
+        delta, scale, Sigma = (float(value) for value in np.exp(y))
+        cut = isinstance(self.problem.penalty, NuclearPSD)
+        Sigma_hat = (2.0 * functionals(self.problem.target, delta, 0.0).I if cut else 1.0) / Sigma
+        m_hat = scale * Sigma_hat
+        return Conjugates(m_hat, (delta * m_hat) ** 2, Sigma_hat)
+
+    def __call__(self, y: Floats, rule: Rule) -> State:
+        self.evaluations += 1
+        problem, conjugates = self.problem, self.conjugates(y)
+        side = weight_side(problem.penalty, problem.target, problem.kappa, conjugates)
+        averages = rule.averages(self.channel, self.rho_0, side.overlaps, own_deviation(problem, side))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            mapped = self._unknowns(y, conjugates, sample_side(problem.alpha, averages, stein=True))
+        return State(y, side, averages, mapped, mapped.mean(axis=0), self.observables(conjugates, side, averages))
+
+    def _unknowns(self, y: Floats, conjugates: Conjugates, mapped: Floats) -> Floats:
+        """Where the conjugates of the channel put the unknowns.
+
+        The misfit of Sigma_hat counts relative to the distance from the threshold, which it measures.
+        """
+        m_hat, q_hat, Sigma_hat = np.log(mapped).T
+        misfit = (Sigma_hat - log(conjugates.Sigma_hat)) / self.excess
+        return np.column_stack([0.5 * q_hat - m_hat, m_hat - Sigma_hat, y[2] - misfit])
+
+
+def solve_unpenalized(
+    problem: Problem, *, accuracy: float, tol: float, most_nodes: int, seed: int, rule: Rule | None
+) -> FixedPoint:
+    """Solve [BETKZ25] (43), (55) at zero penalty, above the threshold of interpolation.
+
+    Equation: [BETKZ25] (43), (55) at lambda = 0.
+    Checked: tests/models/attention/theory/test_ridgeless.py::test_the_limit_is_continuous_at_interpolation
+    """
+    evaluator = UnpenalizedEvaluator(problem)
+    coarse = coarse_rule(problem.channel)
+    state, linear = newton(evaluator, _start(evaluator, coarse), coarse, tol=30.0 * COARSE, rough=True)
+    jumping = isinstance(coarse, GaussHermite) and state.averages.jumps >= JUMPING
+    if jumping:  # a map of few nodes is then a staircase, whose Jacobian means little
+        state, linear = newton(evaluator, state.y, Sobol(4096, 16, seed), tol=30.0 * COARSE, rough=True)
+    ladder = rules(problem.channel, state.averages.jumps, most_nodes, seed) if rule is None else iter([rule])
+    if jumping and rule is None:
+        ladder = (finer for finer in ladder if isinstance(finer, Sobol))
+    route = "Newton without a penalty, in the distance from interpolation"
+    return climb(
+        evaluator, state, linear, ladder, accuracy=accuracy, tol=tol, route=route, watched=("test_error", "rank")
+    )
+
+
+def _start(evaluator: UnpenalizedEvaluator, rule: Rule) -> Floats:
+    """Noise and scale of the linear channel that resembles it; the Sigma at which the channel gives alpha."""
+    problem = evaluator.problem
+    ratio = likeness(problem.channel, problem.rho_0).ratio
+    alpha = problem.alpha * problem.channel.n_active
+    if isinstance(problem.penalty, NuclearPSD):
+        delta = unpenalized_point(problem.target, problem.noise, alpha).delta
+    else:
+        delta = ((0.5 * problem.noise + 1e-12 * problem.Q_0) / (2.0 * alpha - 1.0)) ** 0.5
+
+    def misfit(log_Sigma: float) -> float:
+        y = np.array([log(delta), log(ratio), log_Sigma])
+        return float(y[2] - evaluator(y, rule).target[2])
+
+    low, high = (log(value) for value in SIGMAS)
+    if not misfit(low) < 0.0 < misfit(high):
+        raise NoConvergenceError(None)
+    found = float(scipy.optimize.brentq(misfit, low, high, xtol=0.1))
+    return np.array([log(delta), log(ratio), log(max(exp(found), SIGMAS[0]))])

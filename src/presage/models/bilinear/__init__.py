@@ -1,0 +1,1 @@
+"""A matrix without symmetry, seen through bilinear measurements."""

@@ -1,0 +1,1 @@
+"""The second witness: sample data at finite size, train the matrix, measure."""

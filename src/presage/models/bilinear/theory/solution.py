@@ -1,0 +1,208 @@
+"""What the theory says about the nuclear-norm fit of a matrix without symmetry."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import sqrt
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from presage.laws.spectral_law import Floats
+from presage.models.bilinear.problem import BilinearProblem
+from presage.models.bilinear.theory.explicit_map import solve_bilinear_point
+from presage.models.bilinear.thresholds import minimal_nuclear_norm
+from presage.protocol import checks
+from presage.protocol.errors import SolveError
+from presage.spectra.rectangular.convolution import RectangularConvolution
+
+SOLVED = 1e-6  # residual of an answer, as in `solve`; narrow bands far from zero leave more than Newton's goal
+UNIVERSAL = (
+    "the measurements q_a k_b' of tokens are replaced by Gaussian matrices of the same covariance (heuristic; "
+    "the scores of one sample share their tokens)."
+)
+ISOTROPIC = (
+    'pairs="all": the T scores of a token with itself see the symmetric part of S only, so S + S\' has T(T+1) alpha '
+    "measurements an entry and S - S' only T(T-1) alpha; the prediction takes T^2 alpha for both, an approximation "
+    "(seen at T = 2: estimation error 20 % above it, rank 8 % below). "
+    'It is consistent for pairs="cross" and pairs="distinct".'
+)
+
+
+def caveats_of(problem: BilinearProblem) -> tuple[str, ...]:
+    """What is heuristic about a problem, in plain sentences."""
+    if problem.n_tokens is None:
+        return ()
+    return (UNIVERSAL, ISOTROPIC) if problem.pairs == "all" else (UNIVERSAL,)
+
+
+@final
+@dataclass(frozen=True)
+class LearnedSingularValues:
+    """Law of the singular values of the fit: ``(x - c)_+`` for the singular values x of ``M_0 + delta Z``."""
+
+    convolution: RectangularConvolution | None  # None where the target itself is found
+    cutoff: float
+    rank: float
+
+    @property
+    def zero(self) -> float:
+        """Fraction of singular values that are zero."""
+        return 1.0 - self.rank
+
+    def density(self, s: ArrayLike) -> Floats:
+        """Density on ``s > 0``, of total mass `rank`."""
+        points = np.asarray(s, dtype=np.float64)
+        return np.where(points > 0, self._noisy.density(np.maximum(points, 0.0) + self.cutoff), 0.0)
+
+    def cdf(self, s: float) -> float:
+        """Fraction of singular values at or below ``s >= 0``, zeros included."""
+        return self._noisy.cdf(s + self.cutoff) if checks.places(s) >= 0 else 0.0
+
+    @property
+    def support(self) -> Floats:
+        """Bands of the singular values that are not zero, as rows."""
+        edges = np.maximum(self._noisy.support - self.cutoff, 0.0)
+        return np.asarray(edges[edges[:, 1] > 0])
+
+    def moment(self, k: int) -> float:
+        """``int s^k``, k >= 1, zeros included."""
+        u = self._noisy.parameter_above(self.cutoff)
+        if u == np.inf:
+            return 0.0
+        n = self._noisy.nodes(u_from=u, cutoff=self.cutoff)
+        return float(n.mass @ (n.x - self.cutoff) ** k)
+
+    @property
+    def _noisy(self) -> RectangularConvolution:
+        if self.convolution is None:
+            raise AttributeError("the fit is the target itself: its singular values are those of `problem.target`.")
+        return self.convolution
+
+
+@final
+@dataclass(frozen=True)
+class BilinearSolution:
+    """Prediction for the minimum of the loss in the limit of large matrices."""
+
+    problem: BilinearProblem
+    delta: float  # standard deviation of the effective noise on the entries of S
+    cutoff: float  # singular values of M_0 + delta Z below it become zero
+    estimation_error: float  # |S_fit - S_0|_F^2/(d L)
+    test_error: float  # expected loss on a fresh, noisy sample, summed over its scores
+    train_error: float  # loss a sample at the minimum
+    train_loss: float  # the whole minimum, penalty included, over d L
+    rank: float  # fraction of singular values that are not zero
+    residual: float  # what is left of the equations, relative
+    evaluations: int
+    bars: dict[str, float] = field(repr=False, hash=False)
+
+    @cached_property
+    def spectrum(self) -> LearnedSingularValues:
+        """Law of the singular values of the fit."""
+        noisy = RectangularConvolution(self.problem.target, self.delta) if self.delta > 0 else None
+        return LearnedSingularValues(noisy, self.cutoff, self.rank)
+
+    @property
+    def error_bars(self) -> dict[str, float]:
+        """How far each number may be off, from quadrature and from the residual of the equations."""
+        return dict(self.bars)
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """Plain sentences: what is heuristic here."""
+        return caveats_of(self.problem)
+
+    def __str__(self) -> str:
+        names = ("test_error", "train_loss", "train_error", "estimation_error", "rank")
+        lines = [f"{name:<17} {getattr(self, name):.6g} +- {self.error_bars[name]:.1e}" for name in names]
+        return "\n".join([*lines, *(f"caveat: {line}" for line in self.caveats)])
+
+
+def solve_bilinear(problem: BilinearProblem) -> BilinearSolution:
+    """Predict the minimum of the loss with weight decay on both factors.
+
+    With alpha the measurements an entry, ``loss/(d L) = delta^2 (alpha - I)^2 + (2 lambda/sqrt(b)) int_c (x-c) nu``,
+    its first term alpha times the training error of a measurement.
+
+    Equation: derived: the residual of a training sample is that of a fresh one times ``1 - I/alpha``.
+    Checked: tests/models/bilinear/test_bilinear.py::test_trained_regression_is_on_the_curve
+    """
+    checks.instance(
+        "problem",
+        problem,
+        BilinearProblem,
+        reason="this predicts the fit of a matrix without symmetry",
+        remedy="Use for example bilinear_regression(GaussianProduct(0.5), alpha=0.5, weight_decay=0.1).",
+    )
+    decay, alpha, target, noise = problem.weight_decay, problem.alpha_eff, problem.target, problem.noise
+    if decay is None:
+        raise checks.complaint(
+            "weight_decay",
+            "be a number",
+            "the fit is a minimum of the loss with weight decay",
+            decay,
+            "Use problem.replace(weight_decay=0.1), or bayes_optimal(problem), which needs none.",
+        )
+    if decay == 0.0 and alpha >= 1.0:
+        return _least_squares(problem)
+    if decay == 0.0 and noise == 0.0 and alpha >= minimal_nuclear_norm(target.nonzero, target.aspect):
+        return _solution(problem, 0.0, 0.0, 0.0, 0.0, 0.0, target.nonzero)
+    point = solve_bilinear_point(target, noise, alpha, decay)
+    f = point.functionals
+    fit = (f.delta * decay / f.c) ** 2
+    loss = fit + 2.0 * decay * f.first / sqrt(target.aspect)
+    solution = _solution(
+        problem, f.delta, f.c, f.risk, fit / alpha, loss, f.rank, point.residual, point.evaluations, f.relative_error
+    )
+    if point.residual > SOLVED:
+        raise SolveError(
+            f"The two equations are left with a residual of {point.residual:.1e}.",
+            "Use a larger weight_decay, or 0.0 for its limit.",
+            solution,
+        )
+    return solution
+
+
+def _least_squares(problem: BilinearProblem) -> BilinearSolution:
+    """Without weight decay and with more measurements than entries the fit is least squares: nothing is cut."""
+    alpha = problem.alpha_eff
+    if problem.noise > 0.0 and alpha == 1.0:
+        raise SolveError("At alpha = 1 the error of least squares is infinite.", "Use a positive weight_decay.")
+    variance = problem.noise / (alpha - 1.0) if problem.noise > 0.0 else 0.0
+    loss = variance * (alpha - 1.0) ** 2
+    rank = 1.0 if variance > 0.0 else problem.target.nonzero
+    return _solution(problem, sqrt(variance), 0.0, variance, loss / alpha, loss, rank)
+
+
+def _solution(
+    problem: BilinearProblem,
+    delta: float,
+    c: float,
+    risk: float,
+    train: float,
+    loss: float,
+    rank: float,
+    residual: float = 0.0,
+    evaluations: int = 0,
+    relative_error: float = 0.0,
+) -> BilinearSolution:
+    count = problem.components
+    values = {
+        "estimation_error": risk,
+        "test_error": count * (risk + problem.noise),
+        "train_error": count * train,
+        "train_loss": loss,
+        "rank": rank,
+        "delta": delta,
+        "cutoff": c,
+    }
+    # The residual may be amplified near a threshold; a factor of a hundred is far more than is seen. The risk is a
+    # difference of terms of the size of delta^2.
+    relative = 100.0 * (residual + relative_error + 1e-15)
+    bars = {name: relative * abs(value) for name, value in values.items()}
+    bars["estimation_error"] += relative * delta**2
+    bars["test_error"] += count * relative * delta**2
+    return BilinearSolution(problem, residual=residual, evaluations=evaluations, bars=bars, **values)

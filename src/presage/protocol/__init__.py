@@ -1,0 +1,1 @@
+"""What every model answers, said once: problems, results, verbs, comparisons, errors."""

@@ -1,0 +1,273 @@
+"""The two witnesses side by side: what the theory predicts and what trained networks show.
+
+This is the only module that sees both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import copysign, isfinite, isnan, nan, sqrt
+from typing import Any, NamedTuple, final
+
+import numpy as np
+import scipy
+
+from presage.laws.spectral_law import Floats
+from presage.models.attention.bayes.optimal import BayesSolution
+from presage.models.attention.experiment.bayes_amp import BayesAMP
+from presage.models.attention.experiment.ensemble import OBSERVABLES, Ensemble
+from presage.models.attention.theory.solution import Solution
+from presage.models.bilinear.experiment.ensemble import BilinearEnsemble
+from presage.models.bilinear.theory.solution import BilinearSolution
+from presage.protocol import checks
+
+AGREE = 3.0  # standard errors
+ROUNDING = 1e-9  # relative, of a mean: two numbers that are nearer than this are equal
+MISFIT = 1e-4  # probability below which a + b/d is said not to hold
+POINTS = 400  # of the quantile functions whose distance is taken
+
+Prediction = Solution | BayesSolution | BilinearSolution
+Networks = Ensemble | BilinearEnsemble
+
+
+class Row(NamedTuple):
+    """One observable: prediction, measurement at each d, and what is left of it as d grows."""
+
+    name: str
+    prediction: float
+    error_bar: float  # of the prediction, half width of a 95 % interval
+    d: tuple[int, ...]
+    mean: Floats  # over the seeds, one a dimension
+    standard_error: Floats
+    a: float  # limit: of the fit a + b/d, or with a single d the mean itself
+    a_error: float
+    b: float  # 0 with a single d
+    misfit: float  # probability of means so far off the line a + b/d, 1 with fewer than three dimensions
+    z: float  # (a - prediction) in standard errors, corrected for few seeds by Student's law
+
+    @property
+    def agrees(self) -> bool:
+        """Whether prediction and measurement are within three standard errors."""
+        return abs(self.z) < AGREE
+
+    @property
+    def sentence(self) -> str:
+        """The row in words."""
+        sizes = " and ".join(map(str, self.d))
+        how = f"networks of d = {sizes} extrapolate to" if len(self.d) > 1 else f"networks of d = {sizes} show"
+        verdict = "they agree" if self.agrees else "they do not agree"
+        if isnan(self.z):
+            verdict = "the prediction has no error bar, so they cannot be compared"
+        if len(self.d) == 1:
+            verdict += ", finite-size effects of order 1/d included"
+        return (
+            f"{self.name}: predicted {self.prediction:.6g} +- {self.error_bar:.0e}, "
+            f"{how} {self.a:.6g} +- {self.a_error:.1e} (z = {self.z:+.1f}): {verdict}."
+        )
+
+
+class Spectrum(NamedTuple):
+    """How far the eigenvalues of the networks of one dimension are from the predicted law."""
+
+    d: int
+    wasserstein: float  # mean distance of the non-zero eigenvalues to the quantiles they should have
+    kolmogorov_smirnov: float  # largest difference of the distribution functions of the non-zero part
+    zero: float  # fraction of eigenvalues that are zero
+    zero_error: float
+    zero_predicted: float
+
+    @property
+    def sentence(self) -> str:
+        """The distances in words."""
+        if isnan(self.wasserstein):
+            return f"spectrum at d = {self.d}: there are no non-zero eigenvalues on both sides to compare."
+        return (
+            f"spectrum at d = {self.d}: non-zero eigenvalues are {self.wasserstein:.3g} from their quantiles on "
+            f"average, their distribution function differs by at most {self.kolmogorov_smirnov:.3g}; "
+            f"{self.zero:.4g} +- {self.zero_error:.1e} of all are zero, predicted {self.zero_predicted:.4g}."
+        )
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Prediction and training, observable by observable."""
+
+    solution: Prediction = field(repr=False)
+    ensembles: tuple[Networks, ...] = field(repr=False)
+    rows: tuple[Row, ...]
+    spectra: tuple[Spectrum, ...]
+
+    def __getitem__(self, name: str) -> Row:
+        """The row of an observable."""
+        for row in self.rows:
+            if row.name == name:
+                return row
+        raise KeyError(f"{name!r} is not among {', '.join(row.name for row in self.rows)}")
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every observable agrees."""
+        return all(row.agrees for row in self.rows)
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What to know before believing it, from both sides."""
+        said = [*self.solution.caveats]
+        said += [f"d = {ensemble.d}: {line}" for ensemble in self.ensembles for line in ensemble.caveats]
+        tokens = {type(e.tokens).__name__ for e in self.ensembles if isinstance(e, Ensemble)}
+        for kind in sorted(tokens - {"Gaussian"}):
+            said.append(f"the networks saw {kind} tokens, and the prediction is for Gaussian ones.")
+        bent = [row.name for row in self.rows if row.misfit < MISFIT]
+        if bent:
+            said.append(f"a + b/d does not describe the {', '.join(bent)} of these sizes: use larger ones.")
+        if len(self.rows[0].d) == 1:
+            said.append("a single d cannot tell a difference from a finite-size effect: add an ensemble of another d.")
+        return tuple(said)
+
+    def __str__(self) -> str:
+        sentences = [row.sentence for row in self.rows] + [spectrum.sentence for spectrum in self.spectra]
+        return "\n".join([*sentences, *(f"caveat: {line}" for line in self.caveats)])
+
+
+def compare(solution: Prediction, *ensembles: Networks) -> Comparison:
+    """Set trained networks beside the prediction: that of `solve`, or that of `bayes_optimal` for `BayesAMP`.
+
+    Several dimensions are fitted by ``a + b/d``; ``z`` is the distance of ``a`` from the prediction over both
+    uncertainties, made as rare as Student's law for few seeds says. With one dimension the mean itself is compared.
+    """
+    kinds = (Solution, BayesSolution, BilinearSolution)
+    remedy = "Pass solve(problem) or bayes_optimal(problem) as first argument."
+    checks.instance("solution", solution, kinds, reason="it is the prediction", remedy=remedy)
+    if not ensembles:
+        remedy = "Pass simulate(problem, d=100) too."
+        raise checks.complaint("ensembles", "be given", "there is nothing to compare with", ensembles, remedy)
+    for ensemble in ensembles:
+        remedy = "Pass simulate(problem, d=100)."
+        checks.instance(
+            "ensembles", ensemble, (Ensemble, BilinearEnsemble), reason="they are trained networks", remedy=remedy
+        )
+        if ensemble.problem != solution.problem:
+            raise checks.complaint(
+                "ensembles",
+                "have the problem of the solution",
+                f"the prediction is for {solution.problem}",
+                ensemble.problem,
+                "Pass the same problem to solve and simulate.",
+            )
+        if len(ensemble.values("test_error")) < 2:
+            raise checks.complaint(
+                "ensembles",
+                "have at least two networks each",
+                "one network has no standard error",
+                f"{len(ensemble.values('test_error'))} at d = {ensemble.d}",
+                "Use more seeds.",
+            )
+    _one_kind(solution, ensembles)
+    ordered = _joined(ensembles)
+    # What message passing measures beside its error depends on how its estimate is used: nothing is predicted for it.
+    names = ("estimation_error",) if isinstance(solution, BayesSolution) else OBSERVABLES
+    rows = tuple(_row(name, solution, ordered) for name in names)
+    spectra = [_spectrum(solution, d, group) for d, group in ordered.items()] if isinstance(solution, Solution) else []
+    return Comparison(solution, ensembles, rows, tuple(spectra))
+
+
+class Limit(NamedTuple):
+    """What is left of a mean as d grows."""
+
+    a: float
+    a_error: float
+    b: float
+    freedom: float  # degrees of freedom behind the standard error
+    misfit: float  # probability of means so far off the line, 1 with fewer than three dimensions
+
+
+def fit_limit(d: Floats, values: Sequence[Floats], grain: Floats | float = 0.0) -> Limit:
+    """Least squares of ``mean = a + b/d`` over the networks of each dimension; with one dimension the mean itself.
+
+    Fluctuations are of order 1/d, so a dimension with n networks has the weight ``n d^2``: given, not measured, or a
+    spread that a few seeds make small by chance would draw the line. The standard error of ``a`` is from the measured
+    spreads, with the degrees of freedom of Welch and Satterthwaite; of an observable that comes in steps of `grain` the
+    spread is at least that of the rounding.
+    """
+    count = np.array([len(value) for value in values], dtype=np.float64)
+    mean = np.array([value.mean() for value in values])
+    variance = np.maximum([value.var(ddof=1) for value in values], np.square(grain) / 12.0) / count
+    coefficients = np.eye(1, len(d))  # of each mean in a, and in b
+    if len(d) > 1:
+        root = np.sqrt(count) * d
+        coefficients = np.linalg.pinv(np.column_stack([root, root / d])) * root
+    parts = coefficients[0] ** 2 * variance
+    total = float(parts.sum())
+    freedom = total**2 / float(np.sum(parts**2 / (count - 1))) if total > 0 else float(np.sum(count - 1))
+    b = float(coefficients[1] @ mean) if len(d) > 1 else 0.0
+    a, misfit = float(coefficients[0] @ mean), 1.0
+    if len(d) > 2 and np.all(variance > 0):
+        misfit = float(scipy.special.chdtrc(len(d) - 2, np.sum((mean - a - b / d) ** 2 / variance)))
+    return Limit(a, sqrt(total), b, freedom, misfit)
+
+
+def normal_score(t: float, freedom: float) -> float:
+    """The z that is as unlikely for a normal variable as `t` is for Student's with so many degrees of freedom."""
+    tail = float(scipy.special.stdtr(freedom, -abs(t)))
+    return copysign(-float(scipy.special.ndtri(tail)), t) if tail > 0 else t
+
+
+def _one_kind(solution: Prediction, ensembles: tuple[Networks, ...]) -> None:
+    """Complain about networks that are not independent, not of one kind, or not what the prediction is for."""
+    for ensemble in ensembles:
+        if isinstance(solution, BayesSolution) != isinstance(ensemble.trainer, BayesAMP):
+            reason = "the posterior mean that BayesAMP finds is no minimum of the loss"
+            remedy = "Compare bayes_optimal(problem) with BayesAMP, and solve(problem) with the other trainers."
+            raise checks.complaint("ensembles", "be trained for the prediction", reason, ensemble.trainer, remedy)
+    kinds = {(e.task, type(e.tokens).__name__, e.centring) for e in ensembles if isinstance(e, Ensemble)}
+    if len(kinds) > 1:
+        remedy = "Compare them one kind at a time."
+        reason = "a mean over different tasks, tokens or centrings means nothing"
+        raise checks.complaint("ensembles", "be of one kind", reason, sorted(kinds), remedy)
+    networks = [(e.d, seed) for e in ensembles for seed in e.seeds]
+    twice = sorted({network for network in networks if networks.count(network) > 1})
+    if twice:
+        reason = "networks of one seed and dimension have the same data, and counting them twice halves no error"
+        remedy = "Use other seeds, for example simulate(problem, d=100, seeds=range(8, 16))."
+        raise checks.complaint("ensembles", "have different seeds", reason, twice[:3], remedy)
+
+
+def _joined(ensembles: tuple[Networks, ...]) -> dict[int, list[Any]]:
+    """Ensembles by dimension, increasing: those of one dimension count as one larger ensemble."""
+    return {d: [e for e in ensembles if e.d == d] for d in sorted({e.d for e in ensembles})}
+
+
+def _row(name: str, solution: Prediction, groups: dict[int, list[Any]]) -> Row:
+    values = [np.concatenate([ensemble.values(name) for ensemble in group]) for group in groups.values()]
+    mean = np.array([value.mean() for value in values])
+    standard_error = np.array([value.std(ddof=1) / sqrt(len(value)) for value in values])
+    d = np.array(list(groups), dtype=np.float64)
+    a, a_error, b, freedom, misfit = fit_limit(d, values, 1.0 / d if name == "rank" else 0.0)
+    prediction, bar = float(getattr(solution, name)), solution.error_bars[name]
+    spread = sqrt(a_error**2 + (0.5 * bar) ** 2) + ROUNDING * abs(prediction)
+    z = normal_score((a - prediction) / spread, freedom) if isfinite(spread) and spread > 0 else nan
+    return Row(name, prediction, bar, tuple(groups), mean, standard_error, a, a_error, b, misfit, z)
+
+
+def _spectrum(solution: Solution, d: int, group: list[Ensemble]) -> Spectrum:
+    """Distance of the pooled eigenvalues to the predicted law; which are zero is said by the rank of each network."""
+    ranks = np.concatenate([ensemble.values("rank") for ensemble in group])
+    rows = np.concatenate([ensemble.values("eigenvalues") for ensemble in group])
+    largest = [row[np.argsort(np.abs(row))[d - round(rank * d) :]] for row, rank in zip(rows, ranks, strict=True)]
+    kept = np.sort(np.concatenate(largest))
+    zero, zero_error = 1.0 - float(ranks.mean()), float(ranks.std(ddof=1) / sqrt(len(ranks)))
+    wasserstein = distance = nan
+    law: Any = solution.spectrum
+    if len(kept) and solution.rank > 0:
+        level = (np.arange(POINTS) + 0.5) / POINTS
+        zeros = 1.0 - solution.rank
+        negative = max(float(law.cdf(0.0)) - zeros, 0.0)
+        mass = solution.rank * level
+        predicted = law.quantile(np.where(mass < negative, mass, mass + zeros))
+        wasserstein = float(np.mean(np.abs(np.quantile(kept, level) - predicted)))
+        below = (law.cdf(kept) - np.where(kept < 0.0, 0.0, zeros)) / solution.rank
+        steps = np.arange(len(kept) + 1) / len(kept)
+        distance = float(max(np.max(np.abs(below - steps[1:])), np.max(np.abs(below - steps[:-1]))))
+    return Spectrum(d, wasserstein, distance, zero, zero_error, 1.0 - solution.rank)

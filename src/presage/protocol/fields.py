@@ -1,0 +1,121 @@
+"""Fields that are declared once: what they mean, what they may be, how they are drawn, and what to say when wrong.
+
+A frozen dataclass that derives from `Declared` puts a declaration into the metadata of a field, and the field is
+checked when the object is made. Views read the same declarations: an option's help, a slider's range, the label of an axis.
+
+    @dataclass(frozen=True)
+    class Ridge(Declared):
+        alpha: float = field(metadata=declared(Number("samples over the dimension, n/d", above=0.0, example=2.0)))
+
+Nothing heavy is imported here: `presage solve --help` reads declarations too.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, final
+
+from presage.protocol import checks
+
+KEY = "presage"  # of a declaration in the metadata of a field
+
+
+@dataclass(frozen=True)
+class Declaration(ABC):
+    """What is declared of a field, whatever its kind."""
+
+    words: str  # what it is, as the help of an option or the name of a slider says it
+
+    @abstractmethod
+    def checked(self, name: str, value: Any) -> Any:
+        """The value as it is kept, or an `InputError`."""
+
+
+@final
+@dataclass(frozen=True)
+class Number(Declaration):
+    """A number in a range."""
+
+    symbol: str = ""  # for formulas and axes, in TeX
+    above: float | None = None
+    at_least: float | None = None
+    at_most: float | None = None
+    whole: bool = False
+    optional: bool = False  # whether None is a value, for something that is not there
+    scale: Literal["linear", "logarithmic"] = "linear"  # how it is drawn and swept
+    example: float | None = None  # what a view begins with where there is no default
+    label: str = ""  # of an axis, where the words are too long
+    reason: str = ""  # why it must be so; the words by default
+    remedy: str = ""  # by default: use for example the example
+
+    def checked(self, name: str, value: Any) -> Any:
+        if self.optional and value is None:
+            return None
+        reason = self.reason or f"it is the {self.words}"
+        remedy = self.remedy or f"Use for example <{name}={self.example:g}>."
+        if self.whole:
+            least, most = int(self.at_least or 0), int(self.at_most or 2**31)
+            return checks.integer(name, value, at_least=least, at_most=most, reason=reason, remedy=remedy)
+        bounds = {"above": self.above, "at_least": self.at_least, "at_most": self.at_most}
+        return checks.real(name, value, reason=reason, remedy=remedy, **bounds)
+
+
+@final
+@dataclass(frozen=True)
+class Choice(Declaration):
+    """One of a few words."""
+
+    options: tuple[str, ...] = ()
+    reason: str = "there is no other"
+
+    def checked(self, name: str, value: Any) -> Any:
+        if value not in self.options:
+            quoted = [f'"{option}"' for option in self.options]
+            listed = " or ".join([", ".join(quoted[:-1]), quoted[-1]])
+            remedy = f"Use for example <{name}={quoted[0]}>."
+            raise checks.complaint(name, f"be {listed}", self.reason, value, remedy)
+        return value
+
+
+@final
+@dataclass(frozen=True)
+class Part(Declaration):
+    """An object of a certain class: the law of a target, a channel, a penalty."""
+
+    kind: str = ""  # dotted name of the class, which is imported when a value is checked
+    example: str = ""  # as one writes it in Python
+    reason: str = ""
+
+    def checked(self, name: str, value: Any) -> Any:
+        import importlib
+
+        module, _, noun = self.kind.rpartition(".")
+        kind = getattr(importlib.import_module(module), noun)
+        remedy = f"Use for example <{name}={self.example}>."
+        checks.instance(name, value, kind, reason=self.reason or f"it is the {self.words}", remedy=remedy)
+        return value
+
+
+def declared(declaration: Declaration) -> Mapping[str, Declaration]:
+    """The metadata of a field with this declaration."""
+    return {KEY: declaration}
+
+
+def declarations(thing: Any) -> dict[str, Declaration]:
+    """The declared fields of a dataclass or of one of its objects, by name, in their order."""
+    return {field.name: field.metadata[KEY] for field in dataclasses.fields(thing) if KEY in field.metadata}
+
+
+class Declared:
+    """Checks the declared fields of a frozen dataclass when an object of it is made."""
+
+    def __post_init__(self) -> None:
+        for name, declaration in declarations(self).items():
+            object.__setattr__(self, name, declaration.checked(name, getattr(self, name)))
+        self.check()
+
+    def check(self) -> None:
+        """Check what no single field says: override it where fields depend on each other."""

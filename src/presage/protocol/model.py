@@ -1,0 +1,74 @@
+"""What a model declares: its problems by name, where each verb is answered, its observables, its trainers.
+
+The declaration of a model imports nothing heavy: it names modules, and what is named is imported when it is first asked
+for. `presage --help` reads all of them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, final
+
+from presage.protocol.fields import Declaration
+from presage.protocol.observables import Observable
+
+
+@final
+@dataclass(frozen=True)
+class NamedProblem:
+    """A problem of a model that has a name of its own, on the command line and as a function."""
+
+    name: str  # as one types it: "linear-attention"
+    words: str  # what it is, in a line
+    make: str  # "package.module:function" that makes it
+    fields: Mapping[str, Declaration]  # what the function takes, by name, in the order in which it is told
+    begin: Mapping[str, Any] = field(default_factory=dict)  # what a view begins with, where it is not the default
+    lacks: Mapping[str, str] = field(default_factory=dict)  # verbs without an answer, each with the reason
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """Make the problem."""
+        return found(self.make)(*arguments, **options)
+
+
+@final
+@dataclass(frozen=True)
+class Model:
+    """A solvable model of learning."""
+
+    name: str
+    words: str
+    verbs: Mapping[str, str]  # "solve" -> "package.module:function" that answers it
+    named: tuple[NamedProblem, ...] = ()
+    measured: tuple[Observable, ...] = ()  # what a trained network shows
+    trainers: Mapping[str, str] = field(default_factory=dict)  # name -> "package.module:class", the default first
+    dimension: str = "dimension of a token"  # what `d` is
+
+    def answer(self, verb: str) -> Callable[..., Any] | None:
+        """The function of this model that answers a verb; None where it has none."""
+        return found(self.verbs[verb]) if verb in self.verbs else None
+
+
+def found(place: str) -> Any:
+    """The object at "package.module:name"."""
+    module, _, name = place.partition(":")
+    thing = importlib.import_module(module)
+    for part in name.split("."):
+        thing = getattr(thing, part)
+    return thing
+
+
+@cache
+def models() -> tuple[Model, ...]:
+    """Every model of the package: each folder of `presage.models` with a `declaration`."""
+    return tuple(_declared())
+
+
+def _declared() -> Iterator[Model]:
+    from presage import models as rooms
+
+    for room in sorted(pkgutil.iter_modules(rooms.__path__), key=lambda room: room.name):
+        yield importlib.import_module(f"{rooms.__name__}.{room.name}.declaration").MODEL

@@ -1,0 +1,28 @@
+"""Observables: the numbers that a result has, each named, worded and labelled once for every table, axis and store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import final
+
+
+@final
+@dataclass(frozen=True)
+class Observable:
+    """One number of a result."""
+
+    name: str  # the attribute that holds it
+    words: str  # what it is, in a table
+    label: str = ""  # on an axis; the name by default
+    fraction: bool = False  # between 0 and 1, in steps of 1/d where networks are counted
+
+    @property
+    def axis(self) -> str:
+        """The label of an axis."""
+        return self.label or self.name.replace("_", " ")
+
+
+def by_name(observables: Iterable[Observable]) -> dict[str, Observable]:
+    """Observables by their names, in their order."""
+    return {observable.name: observable for observable in observables}

@@ -1,0 +1,1 @@
+"""Numerical engines that know no model."""

@@ -1,1 +1,0 @@
-"""The first witness: state evolution in the high-dimensional limit."""
