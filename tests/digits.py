@@ -343,7 +343,11 @@ def main(write: bool) -> int:
         content = {"machine": machine(), "calls": found}
         FILE.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
         return 0
-    moved = [name for name, parts in held["calls"].items() if found.get(name) != parts]
+    moved = [
+        name
+        for name, parts in held["calls"].items()
+        if any(found.get(name, {}).get(part) != digits for part, digits in parts.items())
+    ]
     surprising = [name for name in moved if name not in UNSTEADY]
     print(f"{len(held['calls'])} calls, {len(moved)} with other digits: {', '.join(moved) or 'none'}")
     return 1 if surprising else 0

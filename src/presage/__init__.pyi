@@ -7,8 +7,7 @@ from .laws.rectangular_law import RectangularLaw
 from .laws.semicircle import Semicircle
 from .laws.singular_value_masses import SingularValueMasses
 from .laws.spectral_law import SpectralLaw
-from .models.attention.bayes.curve import bayes_curve
-from .models.attention.bayes.optimal import BayesSolution, bayes_optimal
+from .models.attention.bayes.optimal import BayesSolution
 from .models.attention.channels.channel import Channel
 from .models.attention.channels.check_channel import ChannelReport, check_channel
 from .models.attention.channels.hardmax import Hardmax
@@ -18,40 +17,57 @@ from .models.attention.channels.pair_comparison import PairComparison
 from .models.attention.channels.softmax import Softmax
 from .models.attention.experiment.amp import AMP
 from .models.attention.experiment.bayes_amp import BayesAMP
-from .models.attention.experiment.ensemble import Ensemble
-from .models.attention.experiment.fit import Trainer, TrainError
+from .models.attention.experiment.ensemble import Networks
 from .models.attention.experiment.gradient import LBFGS, Adam
 from .models.attention.experiment.proximal_gradient import ProximalGradient
-from .models.attention.experiment.simulate import TrainInterrupted, simulate
 from .models.attention.experiment.tokens import Embeddings, Gaussian, Rademacher, Tokens
-from .models.attention.own_problems import elastic_attention, pair_comparison, robust_network
+from .models.attention.named import (
+    attention,
+    elastic_attention,
+    hardmax_attention,
+    linear_attention,
+    pair_comparison,
+    quadratic_network,
+    robust_network,
+    unfactorized_attention,
+)
 from .models.attention.penalties.check_penalty import PenaltyReport, check_penalty
 from .models.attention.penalties.elastic_spectral import ElasticSpectral
 from .models.attention.penalties.frobenius import Frobenius
 from .models.attention.penalties.nuclear_psd import NuclearPSD
 from .models.attention.penalties.penalty import Penalty
-from .models.attention.problem import (
-    Problem,
-    attention,
-    hardmax_attention,
-    linear_attention,
-    quadratic_network,
-    unfactorized_attention,
-)
+from .models.attention.problem import Problem
 from .models.attention.theory.low_rank import low_rank_bayes_error, low_rank_error, low_rank_rank
 from .models.attention.theory.order_parameters import Conjugates, Overlaps
-from .models.attention.theory.regularization import Optimum, optimal_regularization
-from .models.attention.theory.ridgeless import RidgelessSolution, ridgeless
+from .models.attention.theory.regularization import Optimum
+from .models.attention.theory.ridgeless import RidgelessSolution
 from .models.attention.theory.solution import Bulk, Solution
-from .models.attention.theory.solve import ExplicitMap, Solver, StateEvolution, solve
-from .models.attention.theory.thresholds import Thresholds, thresholds
+from .models.attention.theory.solve import ExplicitMap, Solver, StateEvolution
+from .models.attention.theory.thresholds import Thresholds
 from .models.bilinear.bayes import BilinearBayes
 from .models.bilinear.experiment.ensemble import BilinearEnsemble
 from .models.bilinear.problem import BilinearProblem, bilinear_regression, untied_linear_attention
 from .models.bilinear.theory.solution import BilinearSolution
 from .models.bilinear.thresholds import BilinearThresholds
 from .protocol.comparison import Comparison, compare
-from .protocol.errors import SolveError
+from .protocol.ensemble import Ensemble
+from .protocol.errors import InputError, SolveError, TrainError, TrainInterrupted
+from .protocol.fields import Choice, Declared, Number, Part, declared
+from .protocol.model import Model, NamedProblem
+from .protocol.observables import Observable
+from .protocol.prediction import Prediction
+from .protocol.problem import LearningProblem
+from .protocol.trainer import Trainer
+from .protocol.verbs import (
+    bayes_curve,
+    bayes_optimal,
+    optimal_regularization,
+    option_names,
+    ridgeless,
+    simulate,
+    solve,
+    thresholds,
+)
 from .spectra.rectangular.convolution import RectangularConvolution, rectangular_functionals
 from .spectra.rectangular.denoising import SingularValueDenoiser
 from .spectra.symmetric.denoising import Denoiser
@@ -75,8 +91,10 @@ __all__ = [
     "Bulk",
     "Channel",
     "ChannelReport",
+    "Choice",
     "Comparison",
     "Conjugates",
+    "Declared",
     "Denoiser",
     "ElasticSpectral",
     "Embeddings",
@@ -89,16 +107,25 @@ __all__ = [
     "GaussianProduct",
     "Hardmax",
     "Huber",
+    "InputError",
+    "LearningProblem",
     "Linear",
     "MarchenkoPastur",
+    "Model",
+    "NamedProblem",
+    "Networks",
     "NuclearPSD",
+    "Number",
+    "Observable",
     "Optimum",
     "Overlaps",
     "PairComparison",
+    "Part",
     "Penalty",
     "PenaltyReport",
     "PointMasses",
     "PowerLaw",
+    "Prediction",
     "Problem",
     "ProximalGradient",
     "Rademacher",
@@ -127,6 +154,7 @@ __all__ = [
     "check_channel",
     "check_penalty",
     "compare",
+    "declared",
     "elastic_attention",
     "functionals",
     "hardmax_attention",
@@ -135,6 +163,7 @@ __all__ = [
     "low_rank_error",
     "low_rank_rank",
     "optimal_regularization",
+    "option_names",
     "pair_comparison",
     "quadratic_network",
     "rectangular_functionals",

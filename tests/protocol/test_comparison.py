@@ -14,8 +14,8 @@ from scipy import stats
 from presage import (
     LBFGS,
     Comparison,
-    Ensemble,
     MarchenkoPastur,
+    Networks,
     ProximalGradient,
     Solution,
     compare,
@@ -24,10 +24,10 @@ from presage import (
     solve,
     unfactorized_attention,
 )
-from presage.models.attention.experiment.ensemble import OBSERVABLES
 from presage.models.attention.experiment.tokens import Rademacher
 from presage.protocol.comparison import _row, fit_limit, normal_score
 
+OBSERVABLES = tuple(observable.name for observable in Networks.observables)
 PROBLEM = quadratic_network(MarchenkoPastur(0.5), alpha=0.5, weight_decay=0.1, noise=0.2)
 
 
@@ -45,7 +45,7 @@ def spectra(d, count, rng, size=1.0):
     return size * np.array([np.sort(solution().spectrum.sample(d, rng)) for _ in range(count)])
 
 
-def ensemble(d=100, count=8, seed=0, *, slope=0.0, shift=0.0, spread=1e-3, size=1.0, problem=PROBLEM) -> Ensemble:
+def ensemble(d=100, count=8, seed=0, *, slope=0.0, shift=0.0, spread=1e-3, size=1.0, problem=PROBLEM) -> Networks:
     """Networks whose observables lie around the prediction: + slope/d, `shift` standard errors of the mean off."""
     rng = np.random.default_rng([seed, d])
     values: dict[str, Any] = {}
@@ -58,7 +58,7 @@ def ensemble(d=100, count=8, seed=0, *, slope=0.0, shift=0.0, spread=1e-3, size=
     eigenvalues = spectra(d, count, rng, size)
     values["rank"] = values["rank"] if shift or slope else np.count_nonzero(eigenvalues > 0, axis=1) / d
     full = np.zeros(count)
-    return Ensemble(
+    return Networks(
         problem=problem,
         d=d,
         seeds=tuple(range(1000 * seed, 1000 * seed + count)),
@@ -220,7 +220,7 @@ def test_z_of_honest_networks_scatters_like_a_gaussian(sizes, count):
             slope = 0.3 / base.d if len(sizes) > 1 else 0.0
             values = solution().test_error + slope + rng.standard_normal(count) / base.d
             groups[base.d] = [replace(base, test_error=values)]
-        z[i] = _row("test_error", solution(), groups).z
+        z[i] = _row("test_error", solution(), groups, fraction=False).z
     assert abs(z.mean()) < 5 / sqrt(draws)
     # The degrees of freedom of Welch and Satterthwaite are an approximation, on the safe side for few seeds: the
     # share beyond two is 0.0455 within five standard errors from above, and not a half of it from below.
@@ -400,7 +400,7 @@ def test_what_cannot_be_compared_is_refused_in_words():
         compare(untyped(good), good)
     with pytest.raises(ValueError, match=r"`solution` must be a Solution"):
         compare(untyped(PROBLEM), good)
-    with pytest.raises(ValueError, match=r"`ensembles` must be a Ensemble .*: they are trained networks"):
+    with pytest.raises(ValueError, match=r"`ensembles` must be a Networks .*: they are trained networks"):
         compare(solution(), untyped(0.3))
     other = ensemble(100, problem=PROBLEM.replace(alpha=0.6))
     with pytest.raises(ValueError, match=r"`ensembles` must have the problem of the solution.*alpha=0\.6"):
@@ -412,7 +412,7 @@ def test_what_cannot_be_compared_is_refused_in_words():
         compare(solution(), failed)
 
 
-def simulated_alone() -> Ensemble:
+def simulated_alone() -> Networks:
     one = ensemble(100, count=2)
     arrays = {name: getattr(one, name)[:1] for name in (*OBSERVABLES, "eigenvalues")}
     return replace(one, seeds=(0,), **arrays)

@@ -373,7 +373,7 @@ def test_a_bad_start_is_tried_again_from_nothing():
     def run(problem: ps.Problem, init: Any = None) -> float:
         calls.append(init)
         if init is not None:
-            raise RuntimeError("cannot start there")
+            raise ps.SolveError("There is no way from there.", "Start elsewhere.")
         return problem.alpha
 
     table = sweep(NETWORK, run, alpha=[0.1, 0.2])

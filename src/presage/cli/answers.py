@@ -45,14 +45,12 @@ def predict(problem: Any, *, ridgeless: bool = False, optimal: bool = False, ini
 
 def observables(answer: Any) -> dict[str, Measured | float]:
     """Every number of an answer, the ones that people ask for first."""
-    from presage.sweeps.observed import lookup
-
     solution = getattr(answer, "solution", answer)  # an optimum has the prediction there
     found: dict[str, Measured | float] = {}
     if solution is not answer:
         found[answer.name] = float(answer.value)
     bars = solution.error_bars
     for name in dict.fromkeys([*(name for name in MEANINGS if hasattr(solution, name)), *bars]):
-        value = float(lookup(solution, name))
+        value = float(getattr(solution, name))
         found[name] = Measured(value, float(bars[name])) if name in bars else value
     return found

@@ -8,7 +8,7 @@ import numpy as np
 
 import presage as ps
 from presage.figures import words
-from presage.figures.kept import kept
+from presage.figures.shipping import slimmed
 from presage.figures.style import BLUE, COLOURS, OPEN, ORANGE, dots, key, line, mosaic, print_caveats, style
 
 if TYPE_CHECKING:
@@ -56,9 +56,9 @@ PROBLEM = ps.attention(
 def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
     """Predicted curves, spectra and ranks, and networks trained beside them."""
     parts = {
-        "theory": kept(sweep(PROBLEM, ps.solve, kappa=KAPPAS, alpha=alphas(effort)), "test_error", "rank"),
-        "spectra": kept(sweep(PROBLEM, spectra, alpha=SHOWN), "x", "density", "target_x", "target_density", "zeros"),
-        "rank": kept(
+        "theory": slimmed(sweep(PROBLEM, ps.solve, kappa=KAPPAS, alpha=alphas(effort)), "test_error", "rank"),
+        "spectra": slimmed(sweep(PROBLEM, spectra, alpha=SHOWN), "x", "density", "target_x", "target_density", "zeros"),
+        "rank": slimmed(
             sweep(PROBLEM, bulks, kappa_0=RANKS, alpha=alphas(effort, MOST_RANK)), "rank", "rightmost", "bulks"
         ),
     }
@@ -66,7 +66,7 @@ def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
         shown = "spectra" in name
         grid = {**setting, "trainer": ps.AMP(), "n_test": N_TEST, **({} if shown else {"kappa": KAPPAS})}
         observables = ("rank", "eigenvalues") if shown else ("test_error", "rank")
-        parts[name] = kept(sweep(PROBLEM, ps.simulate, **grid), *observables)
+        parts[name] = slimmed(sweep(PROBLEM, ps.simulate, **grid), *observables)
     return parts
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 import presage as ps
 from presage.figures import words
-from presage.figures.kept import kept
+from presage.figures.shipping import slimmed
 from presage.figures.style import BLACK, GREY, canvas, dots, key, line, print_caveats, style, threshold
 
 if TYPE_CHECKING:
@@ -67,21 +67,21 @@ def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
     """Predicted curves, their limit, the threshold, and networks trained beside them."""
     drawn = ("test_error", "train_loss")
     parts = {
-        "theory": kept(
+        "theory": slimmed(
             sweep(PROBLEM, ps.solve, weight_decay=WEIGHT_DECAYS, alpha=alphas(effort), solver=SOLVER), *drawn
         ),
         "limit": _limit(sweep, LIMIT[effort]),
-        "thresholds": kept(sweep(PROBLEM, ps.thresholds, noise=[NOISE]), "interpolation"),
+        "thresholds": slimmed(sweep(PROBLEM, ps.thresholds, noise=[NOISE]), "interpolation"),
     }
     for name, setting in TRAINED[effort].items():
         grid = {**setting, "trainer": ps.AMP(), "n_test": N_TEST}
-        parts[name] = kept(sweep(PROBLEM, ps.simulate, **grid), *drawn)
+        parts[name] = slimmed(sweep(PROBLEM, ps.simulate, **grid), *drawn)
     return parts
 
 
 def _limit(sweep: Sweep, points: list[float]) -> xr.Dataset:
     """The vanishing limit, with the training loss over d^2: nothing is paid for the weights."""
-    table = kept(sweep(PROBLEM, ps.ridgeless, alpha=points), "test_error", "train_error")
+    table = slimmed(sweep(PROBLEM, ps.ridgeless, alpha=points), "test_error", "train_error")
     loss = {f"train_loss{bar}": table["alpha"] * table[f"train_error{bar}"] for bar in ("", "_bar")}
     return table.assign(loss)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 import presage as ps
 from presage.figures import words
-from presage.figures.kept import kept
+from presage.figures.shipping import slimmed
 from presage.figures.style import COLOURS, LINES, canvas, dots, key, line, print_caveats, style, threshold
 
 if TYPE_CHECKING:
@@ -50,13 +50,13 @@ def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
     parts = {}
     for name, problem in PROBLEMS.items():
         best = sweep(problem, ps.optimal_regularization, alpha=alphas(effort))
-        parts[name] = kept(best, "test_error", "strength")
+        parts[name] = slimmed(best, "test_error", "strength")
         setting = dict(TRAINED[effort])
         chosen = best.isel(alpha=setting.pop("of"))
-        parts[f"{name}_trained"] = kept(_trained(sweep, problem, chosen, **setting), "test_error")
+        parts[f"{name}_trained"] = slimmed(_trained(sweep, problem, chosen, **setting), "test_error")
     clean = PROBLEMS["factorised"].replace(noise=0.0)
     names = ("bayes_recovery", "perfect_recovery", "interpolation", "unfactorized_recovery")
-    parts["thresholds"] = kept(sweep(clean, ps.thresholds, kappa_0=RANKS), *names)
+    parts["thresholds"] = slimmed(sweep(clean, ps.thresholds, kappa_0=RANKS), *names)
     return parts
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 import presage as ps
 from presage.figures import words
-from presage.figures.kept import kept
+from presage.figures.shipping import slimmed
 from presage.figures.style import OPEN, canvas, dots, key, line, print_caveats, style
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
     drawn = ("test_error", "train_loss")
     setting = {"trainer": ps.LBFGS(), "n_test": N_TEST, **TRAINED[effort]}
     return {
-        "theory": kept(sweep(PROBLEM, ps.solve, noise=NOISES, alpha=alphas(effort)), *drawn),
-        "trained": kept(sweep(PROBLEM, ps.simulate, noise=NOISES, task=TASKS, **setting), *drawn),
+        "theory": slimmed(sweep(PROBLEM, ps.solve, noise=NOISES, alpha=alphas(effort)), *drawn),
+        "trained": slimmed(sweep(PROBLEM, ps.simulate, noise=NOISES, task=TASKS, **setting), *drawn),
     }
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 import presage as ps
 from presage.figures import words
-from presage.figures.kept import kept
+from presage.figures.shipping import slimmed
 from presage.figures.style import canvas, dots, key, line, print_caveats, style
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
     solver = ps.StateEvolution(accuracy=ACCURACY)
     theory = sweep(PROBLEM, ps.solve, noise=NOISES, beta=BETAS, alpha=alphas(effort), solver=solver)
     trained = sweep(PROBLEM, ps.simulate, noise=NOISES, beta=BETAS, **setting)
-    return {"theory": kept(theory, "test_error"), "trained": kept(trained, "test_error")}
+    return {"theory": slimmed(theory, "test_error"), "trained": slimmed(trained, "test_error")}
 
 
 def alphas(effort: Effort) -> Any:

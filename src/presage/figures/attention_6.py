@@ -8,7 +8,7 @@ import numpy as np
 
 import presage as ps
 from presage.figures import words
-from presage.figures.kept import kept
+from presage.figures.shipping import slimmed
 from presage.figures.style import canvas, dots, key, line, print_caveats, style
 from presage.models.attention.theory.expectations import Sobol
 
@@ -58,14 +58,14 @@ def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
     axis = np.array(setting.pop("axis"))
     for T in TOKENS:
         fixed: dict[str, Any] = {"n_tokens": T, "noise": NOISES}
-        parts[f"trained_{T}"] = kept(
+        parts[f"trained_{T}"] = slimmed(
             sweep(PROBLEM, ps.simulate, alpha=axis / units(T), **fixed, **setting), "test_error"
         )
         nothing = sweep(PROBLEM, ps.solve, weight_decay=STRONG, solver=SOLVERS[T], **fixed)
-        parts[f"nothing_{T}"] = kept(nothing, "test_error", "rank")
+        parts[f"nothing_{T}"] = slimmed(nothing, "test_error", "rank")
         if T in PREDICTED[effort]:
             theory = sweep(PROBLEM, ps.solve, alpha=alphas(effort, T), solver=SOLVERS[T], **fixed)
-            parts[f"theory_{T}"] = kept(theory, "test_error")
+            parts[f"theory_{T}"] = slimmed(theory, "test_error")
     return parts
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 import presage as ps
 from presage.figures import style
-from presage.figures.kept import kept
+from presage.figures.shipping import slimmed
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -40,7 +40,7 @@ def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
     parts: Parts = {}
     for name, problem in PROBLEMS.items():
         alphas = np.union1d(ALPHAS[effort], TRAINED[effort])
-        parts[f"{name}_theory"] = kept(sweep(problem, ps.bayes_optimal, alpha=alphas), "estimation_error")
+        parts[f"{name}_theory"] = slimmed(sweep(problem, ps.bayes_optimal, alpha=alphas), "estimation_error")
         trained = sweep(
             problem,
             ps.simulate,
@@ -50,7 +50,7 @@ def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
             trainer=TRAINER,
             n_test=100,
         )
-        parts[f"{name}_trained"] = kept(trained, "estimation_error")
+        parts[f"{name}_trained"] = slimmed(trained, "estimation_error")
     return parts
 
 

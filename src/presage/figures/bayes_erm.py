@@ -8,7 +8,7 @@ import numpy as np
 
 import presage as ps
 from presage.figures import style
-from presage.figures.kept import kept
+from presage.figures.shipping import slimmed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,12 +42,12 @@ LIMITS = {"best": r"ERM, $\lambda\to0^+$", "free": r"no factors, ridge $\to0^+$"
 THRESHOLDS = {"bayes_recovery": "Bayes", "perfect_recovery": "ERM", "unfactorized_recovery": "no factors"}
 
 
-def best(problem: ps.Problem) -> ps.Optimum:
+def best(problem: ps.Problem) -> Any:
     """The strength of the penalty with the least estimation error."""
     return ps.optimal_regularization(problem, measure="estimation_error")
 
 
-def trained_at_best(problem: ps.Problem, *, d: int, seeds: int, processes: int | None = None) -> ps.Ensemble:
+def trained_at_best(problem: ps.Problem, *, d: int, seeds: int, processes: int | None = None) -> Any:
     """Networks trained at that strength, or at a small one where it vanishes."""
     optimum = best(problem)
     there = problem.replace(**{optimum.name: max(optimum.value, LEAST)})
@@ -60,17 +60,17 @@ def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
     size: dict[str, Any] = {"d": D[effort], "seeds": SEEDS[effort]}
     bayes = sweep(FACTORISED, ps.simulate, alpha=BY_BAYES[effort], trainer=BAYES, n_test=100, **size)
     return {
-        "bayes": kept(sweep(FACTORISED, ps.bayes_optimal, alpha=alpha), name),
-        "best": kept(sweep(FACTORISED, best, alpha=OPTIMISED[effort]), name, "strength"),
-        "fixed": kept(sweep(FACTORISED, ps.solve, alpha=alpha), name),
-        "free": kept(sweep(FREE, best, alpha=OPTIMISED[effort]), name, "strength"),
-        "bayes_trained": kept(bayes, name),
-        "best_trained": kept(sweep(FACTORISED, trained_at_best, alpha=dots, **size), name),
-        "free_trained": kept(sweep(FREE, trained_at_best, alpha=dots, **size), name),
-        "bayes_clean": kept(sweep(FACTORISED, ps.bayes_optimal, noise=0.0, alpha=CLEAN), name),
-        "best_clean": kept(sweep(FACTORISED, ps.ridgeless, noise=0.0, alpha=CLEAN), name),
-        "fixed_clean": kept(sweep(FACTORISED, ps.solve, noise=0.0, alpha=CLEAN), name),
-        "free_clean": kept(sweep(FREE, ps.ridgeless, noise=0.0, alpha=CLEAN), name),
+        "bayes": slimmed(sweep(FACTORISED, ps.bayes_optimal, alpha=alpha), name),
+        "best": slimmed(sweep(FACTORISED, best, alpha=OPTIMISED[effort]), name, "strength"),
+        "fixed": slimmed(sweep(FACTORISED, ps.solve, alpha=alpha), name),
+        "free": slimmed(sweep(FREE, best, alpha=OPTIMISED[effort]), name, "strength"),
+        "bayes_trained": slimmed(bayes, name),
+        "best_trained": slimmed(sweep(FACTORISED, trained_at_best, alpha=dots, **size), name),
+        "free_trained": slimmed(sweep(FREE, trained_at_best, alpha=dots, **size), name),
+        "bayes_clean": slimmed(sweep(FACTORISED, ps.bayes_optimal, noise=0.0, alpha=CLEAN), name),
+        "best_clean": slimmed(sweep(FACTORISED, ps.ridgeless, noise=0.0, alpha=CLEAN), name),
+        "fixed_clean": slimmed(sweep(FACTORISED, ps.solve, noise=0.0, alpha=CLEAN), name),
+        "free_clean": slimmed(sweep(FREE, ps.ridgeless, noise=0.0, alpha=CLEAN), name),
         "thresholds": sweep(FACTORISED, ps.thresholds, noise=[0.0])[[*THRESHOLDS, "outcome"]],
     }
 

@@ -8,7 +8,7 @@ import numpy as np
 
 import presage as ps
 from presage.figures import style
-from presage.figures.kept import kept
+from presage.figures.shipping import slimmed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,10 +43,10 @@ def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
     trained = sweep(PROBLEM, ps.simulate, alpha=TRAINED[effort], weight_decay=decays, **size)
     thresholds = sweep(PROBLEM, ps.thresholds, rank=RANKS, aspect=ASPECTS)
     return {
-        "bayes": kept(sweep(PROBLEM, ps.bayes_optimal, alpha=alpha), name),
-        "erm": kept(sweep(PROBLEM, ps.solve, alpha=alpha, weight_decay=[0.0, *decays]), name, "rank"),
-        "trained": kept(trained, name, "rank"),
-        "thresholds": kept(thresholds, *(threshold for threshold, _, _ in THRESHOLDS)),
+        "bayes": slimmed(sweep(PROBLEM, ps.bayes_optimal, alpha=alpha), name),
+        "erm": slimmed(sweep(PROBLEM, ps.solve, alpha=alpha, weight_decay=[0.0, *decays]), name, "rank"),
+        "trained": slimmed(trained, name, "rank"),
+        "thresholds": slimmed(thresholds, *(threshold for threshold, _, _ in THRESHOLDS)),
     }
 
 

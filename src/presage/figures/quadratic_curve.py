@@ -8,7 +8,7 @@ import numpy as np
 
 import presage as ps
 from presage.figures import style
-from presage.figures.kept import kept
+from presage.figures.shipping import slimmed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -53,9 +53,9 @@ def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
     names = ("estimation_error", "train_loss", "rank")
     limit = sweep(PROBLEM, ps.ridgeless, alpha=ALPHAS[effort])
     return {
-        "theory": kept(sweep(PROBLEM, ps.solve, alpha=ALPHAS[effort]), *names),
-        "limit": kept(limit, "estimation_error", "train_error"),
-        "trained": kept(trained, *names),
+        "theory": slimmed(sweep(PROBLEM, ps.solve, alpha=ALPHAS[effort]), *names),
+        "limit": slimmed(limit, "estimation_error", "train_error"),
+        "trained": slimmed(trained, *names),
         "thresholds": sweep(PROBLEM, ps.thresholds, noise=[NOISE])[["interpolation", "outcome"]],
     }
 

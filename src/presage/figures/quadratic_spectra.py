@@ -8,7 +8,7 @@ import numpy as np
 
 import presage as ps
 from presage.figures import style
-from presage.figures.kept import kept
+from presage.figures.shipping import slimmed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -66,9 +66,9 @@ def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
     )
     theory = sweep(PROBLEM, predicted, alpha=ALPHAS[effort])
     return {
-        "theory": kept(theory, "x", "density", "rank", "left", "right", "mass"),
-        "trained": kept(trained, "rank", "eigenvalues"),
-        "target": kept(sweep(PROBLEM, of_target, noise=[NOISE]), "x", "density", "rank"),
+        "theory": slimmed(theory, "x", "density", "rank", "left", "right", "mass"),
+        "trained": slimmed(trained, "rank", "eigenvalues"),
+        "target": slimmed(sweep(PROBLEM, of_target, noise=[NOISE]), "x", "density", "rank"),
     }
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import presage as ps
 from presage.figures import style
-from presage.figures.kept import kept
+from presage.figures.shipping import slimmed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,14 +40,12 @@ def as_penalised(problem: ps.Problem) -> ps.Problem:
     return problem.replace(weight_decay=LAMBDA_TILDE / ps.NuclearPSD(1.0).lambda_tilde(problem.kappa))
 
 
-def predicted(problem: ps.Problem) -> ps.Solution:
+def predicted(problem: ps.Problem) -> Any:
     """Prediction at that price."""
     return ps.solve(as_penalised(problem))
 
 
-def trained(
-    problem: ps.Problem, *, d: int, seeds: int, trainer: ps.Trainer, processes: int | None = None
-) -> ps.Ensemble:
+def trained(problem: ps.Problem, *, d: int, seeds: int, trainer: ps.Trainer, processes: int | None = None) -> Any:
     """Networks trained at that price."""
     return ps.simulate(
         as_penalised(problem), d=d, seeds=seeds, trainer=trainer, processes=processes, n_test=1000, progress=False
@@ -61,8 +59,8 @@ def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
     )
     names = ("estimation_error", "train_loss", "rank")
     return {
-        "theory": kept(sweep(PROBLEM, predicted, alpha=ALPHAS, kappa=WIDTHS[effort]), *names),
-        "trained": kept(networks, *names),
+        "theory": slimmed(sweep(PROBLEM, predicted, alpha=ALPHAS, kappa=WIDTHS[effort]), *names),
+        "trained": slimmed(networks, *names),
     }
 
 

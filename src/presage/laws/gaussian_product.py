@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import sqrt
 from typing import final
@@ -10,33 +10,29 @@ from typing import final
 import numpy as np
 
 from presage.laws.product_squares import ProductSquares
-from presage.laws.rectangular_law import RectangularLaw, checked_aspect
+from presage.laws.rectangular_law import ASPECT, RectangularLaw
 from presage.laws.spectral_law import Floats
-from presage.protocol import checks
+from presage.protocol.fields import Declared, Number, declared
+
+RANK = Number(
+    "inner width of the product over the shorter side, r/p",
+    above=0.0,
+    at_most=1e4,
+    example=0.5,
+    remedy="Use for example <rank=0.5>; for a target of vanishing rank use a small value such as 0.01.",
+)
 
 
 @final
 @dataclass(frozen=True)
-class GaussianProduct(RectangularLaw):
+class GaussianProduct(Declared, RectangularLaw):
     """Law of ``U V/sqrt(r)`` for Gaussian factors of inner width ``r = rank p``; ``Q_0 = 1`` for every rank and aspect.
 
     The entries of ``S = U V/sqrt(r)`` are of order one; the law is that of ``M = S/(p N)^(1/4)``.
     """
 
-    rank: float
-    aspect: float = 1.0
-
-    def __post_init__(self) -> None:
-        rank = checks.real(
-            "rank",
-            self.rank,
-            above=0.0,
-            at_most=1e4,
-            reason="it is the inner width of the product over the shorter side, r/p",
-            remedy="Use for example rank=0.5; for a target of vanishing rank use a small value such as 0.01.",
-        )
-        object.__setattr__(self, "rank", rank)
-        object.__setattr__(self, "aspect", checked_aspect(self.aspect))
+    rank: float = field(metadata=declared(RANK))
+    aspect: float = field(default=1.0, metadata=declared(ASPECT))
 
     @cached_property
     def squared(self) -> ProductSquares:

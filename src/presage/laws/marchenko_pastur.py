@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import comb, pi, sqrt
 from typing import final
 
@@ -11,29 +11,28 @@ from numba import njit
 from numpy.typing import ArrayLike
 
 from presage.laws.spectral_law import NO_ATOMS, Atoms, Complexes, Floats, SpectralLaw
-from presage.protocol import checks
+from presage.protocol.fields import Declared, Number, declared
+
+KAPPA_0 = Number(
+    "width of the target over the dimension, m_0/d",
+    symbol=r"\kappa_0",
+    above=0.0,
+    at_most=1e6,
+    example=0.5,
+    reason="it is the width of the target over the dimension, m_0/d, and a target needs some width",
+    remedy="Use for example <kappa_0=0.5>; for a target of vanishing rank use a small value such as 0.01.",
+)
 
 
 @final
 @dataclass(frozen=True)
-class MarchenkoPastur(SpectralLaw):
+class MarchenkoPastur(Declared, SpectralLaw):
     """Law of ``W_0 W_0'/sqrt(m_0 d)`` for a Gaussian factor ``W_0`` of width ``m_0 = kappa_0 d``.
 
     Mean ``sqrt(kappa_0)``, second moment ``1 + kappa_0``, mass ``1 - kappa_0`` at zero when ``kappa_0 < 1``.
     """
 
-    kappa_0: float
-
-    def __post_init__(self) -> None:
-        number = checks.real(
-            "kappa_0",
-            self.kappa_0,
-            above=0.0,
-            at_most=1e6,
-            reason="it is the width of the target over the dimension, m_0/d, and a target needs some width",
-            remedy="Use for example kappa_0=0.5; for a target of vanishing rank use a small value such as 0.01.",
-        )
-        object.__setattr__(self, "kappa_0", number)
+    kappa_0: float = field(metadata=declared(KAPPA_0))
 
     @property
     def edges(self) -> tuple[float, float]:

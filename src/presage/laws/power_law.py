@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import sqrt
 from typing import final
 
@@ -11,44 +11,45 @@ import numpy as np
 from presage.laws.discrete_law import DiscreteLaw
 from presage.laws.spectral_law import Atoms
 from presage.protocol import checks
+from presage.protocol.fields import Declared, Number, declared
+
+GAMMA = Number(
+    "exponent of the target's eigenvalues",
+    symbol=r"\gamma",
+    above=0.0,
+    at_most=50.0,
+    example=1.25,
+    reason="eigenvalue i of the target is proportional to i^-gamma",
+)
+D = Number(
+    "number of eigenvalues of the target",
+    symbol="d",
+    at_least=1,
+    at_most=10_000_000,
+    whole=True,
+    reason="it is the number of eigenvalues of the target",
+    remedy="Use the dimension of the layer, for example <d=400>.",
+)
 
 
 @final
 @dataclass(frozen=True)
-class PowerLaw(DiscreteLaw):
+class PowerLaw(Declared, DiscreteLaw):
     """``d`` atoms of mass ``1/d`` at ``i^-gamma``, scaled to second moment one when `normalized`."""
 
-    gamma: float
-    d: int
+    gamma: float = field(metadata=declared(GAMMA))
+    d: int = field(metadata=declared(D))
     normalized: bool = True
 
-    def __post_init__(self) -> None:
-        gamma = checks.real(
-            "gamma",
-            self.gamma,
-            above=0.0,
-            at_most=50.0,
-            reason="eigenvalue i of the target is proportional to i^-gamma",
-            remedy="Use for example gamma=1.25.",
-        )
-        d = checks.integer(
-            "d",
-            self.d,
-            at_least=1,
-            at_most=10_000_000,
-            reason="it is the number of eigenvalues of the target",
-            remedy="Use the dimension of the layer, for example d=400.",
-        )
+    def check_together(self) -> None:
         if not isinstance(self.normalized, bool):
             raise checks.complaint(
                 "normalized",
                 "be True or False",
                 "it says whether the second moment is scaled to one",
                 self.normalized,
-                "Use normalized=True or leave it out.",
+                "Use <normalized=True> or leave it out.",
             )
-        object.__setattr__(self, "gamma", gamma)
-        object.__setattr__(self, "d", d)
 
     def _atoms(self) -> Atoms:
         positions = np.arange(self.d, 0, -1, dtype=np.float64) ** -self.gamma

@@ -14,8 +14,15 @@ import numpy as np
 from presage.laws.random_frame import random_frame
 from presage.laws.spectral_law import Floats, SpectralLaw
 from presage.protocol import checks
+from presage.protocol.fields import Number
 
-MOST_ASPECT = 1e4
+ASPECT = Number(
+    "longer side of the matrix over the shorter one",
+    at_least=1.0,
+    at_most=1e4,
+    reason="it is the longer side of the matrix over the shorter one, and a matrix and its transpose are the same",
+    remedy="Use its inverse if it is below one, for example <aspect=2.0>.",
+)
 
 
 class RectangularLaw(ABC):
@@ -61,15 +68,3 @@ class RectangularLaw(ABC):
                 f"Use for example {p} x {round(self.aspect * p)}, or a law of another aspect.",
             )
         return p
-
-
-def checked_aspect(value: float) -> float:
-    """Longer side over shorter side; complain about what is below one."""
-    return checks.real(
-        "aspect",
-        value,
-        at_least=1.0,
-        at_most=MOST_ASPECT,
-        reason="it is the longer side of the matrix over the shorter one, and a matrix and its transpose are the same",
-        remedy="Use its inverse if it is below one, for example aspect=2.0.",
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import comb, pi, sqrt
 from typing import final
 
@@ -10,29 +10,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from presage.laws.spectral_law import Complexes, Floats, SpectralLaw
-from presage.protocol import checks
+from presage.protocol.fields import Declared, Number, declared
+
+REMEDY = "Use for example Semicircle(variance=1.0, centre=0.0); a variance of 0 is PointMasses([centre])."
+VARIANCE = Number("variance of the law", above=0.0, reason="a semicircle has a radius 2 sqrt(variance)", remedy=REMEDY)
+CENTRE = Number("mean of the law", remedy=REMEDY)
 
 
 @final
 @dataclass(frozen=True)
-class Semicircle(SpectralLaw):
+class Semicircle(Declared, SpectralLaw):
     """Wigner's semicircle of a given variance about a centre: density on ``centre +- 2 sqrt(variance)``."""
 
-    variance: float = 1.0
-    centre: float = 0.0
-
-    def __post_init__(self) -> None:
-        remedy = "Use for example Semicircle(variance=1.0, centre=0.0); a variance of 0 is PointMasses([centre])."
-        variance = checks.real(
-            "variance",
-            self.variance,
-            above=0.0,
-            reason="a semicircle has a radius 2 sqrt(variance)",
-            remedy=remedy,
-        )
-        centre = checks.real("centre", self.centre, reason="it is the mean of the law", remedy=remedy)
-        object.__setattr__(self, "variance", variance)
-        object.__setattr__(self, "centre", centre)
+    variance: float = field(default=1.0, metadata=declared(VARIANCE))
+    centre: float = field(default=0.0, metadata=declared(CENTRE))
 
     @property
     def support(self) -> Floats:

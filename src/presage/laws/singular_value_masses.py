@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from presage.laws.point_masses import PointMasses
-from presage.laws.rectangular_law import RectangularLaw, checked_aspect
+from presage.laws.rectangular_law import ASPECT, RectangularLaw
 from presage.protocol import checks
 
 
@@ -36,7 +36,7 @@ class SingularValueMasses(RectangularLaw):
             )
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "weights", np.asarray(law.weights, dtype=np.float64))
-        object.__setattr__(self, "aspect", checked_aspect(self.aspect))
+        object.__setattr__(self, "aspect", ASPECT.checked("aspect", self.aspect))
 
     @cached_property
     def squared(self) -> PointMasses:

@@ -1,6 +1,6 @@
 """The two witnesses side by side: what the theory predicts and what trained networks show.
 
-This is the only module that sees both.
+No model is named here: predictions and ensembles say themselves what can be compared.
 """
 
 from __future__ import annotations
@@ -13,22 +13,14 @@ from typing import Any, NamedTuple, final
 import numpy as np
 import scipy
 
-from presage.laws.spectral_law import Floats
-from presage.models.attention.bayes.optimal import BayesSolution
-from presage.models.attention.experiment.bayes_amp import BayesAMP
-from presage.models.attention.experiment.ensemble import OBSERVABLES, Ensemble
-from presage.models.attention.theory.solution import Solution
-from presage.models.bilinear.experiment.ensemble import BilinearEnsemble
-from presage.models.bilinear.theory.solution import BilinearSolution
 from presage.protocol import checks
+from presage.protocol.ensemble import Ensemble, Floats
+from presage.protocol.prediction import Prediction
 
 AGREE = 3.0  # standard errors
 ROUNDING = 1e-9  # relative, of a mean: two numbers that are nearer than this are equal
 MISFIT = 1e-4  # probability below which a + b/d is said not to hold
 POINTS = 400  # of the quantile functions whose distance is taken
-
-Prediction = Solution | BayesSolution | BilinearSolution
-Networks = Ensemble | BilinearEnsemble
 
 
 class Row(NamedTuple):
@@ -95,7 +87,7 @@ class Comparison:
     """Prediction and training, observable by observable."""
 
     solution: Prediction = field(repr=False)
-    ensembles: tuple[Networks, ...] = field(repr=False)
+    ensembles: tuple[Ensemble, ...] = field(repr=False)
     rows: tuple[Row, ...]
     spectra: tuple[Spectrum, ...]
 
@@ -116,9 +108,7 @@ class Comparison:
         """What to know before believing it, from both sides."""
         said = [*self.solution.caveats]
         said += [f"d = {ensemble.d}: {line}" for ensemble in self.ensembles for line in ensemble.caveats]
-        tokens = {type(e.tokens).__name__ for e in self.ensembles if isinstance(e, Ensemble)}
-        for kind in sorted(tokens - {"Gaussian"}):
-            said.append(f"the networks saw {kind} tokens, and the prediction is for Gaussian ones.")
+        said += sorted({line for ensemble in self.ensembles for line in ensemble.departures})
         bent = [row.name for row in self.rows if row.misfit < MISFIT]
         if bent:
             said.append(f"a + b/d does not describe the {', '.join(bent)} of these sizes: use larger ones.")
@@ -131,23 +121,20 @@ class Comparison:
         return "\n".join([*sentences, *(f"caveat: {line}" for line in self.caveats)])
 
 
-def compare(solution: Prediction, *ensembles: Networks) -> Comparison:
-    """Set trained networks beside the prediction: that of `solve`, or that of `bayes_optimal` for `BayesAMP`.
+def compare(solution: Prediction, *ensembles: Ensemble) -> Comparison:
+    """Set trained networks beside the prediction: that of `solve`, or that of `bayes_optimal` for a posterior mean.
 
     Several dimensions are fitted by ``a + b/d``; ``z`` is the distance of ``a`` from the prediction over both
     uncertainties, made as rare as Student's law for few seeds says. With one dimension the mean itself is compared.
     """
-    kinds = (Solution, BayesSolution, BilinearSolution)
-    remedy = "Pass solve(problem) or bayes_optimal(problem) as first argument."
-    checks.instance("solution", solution, kinds, reason="it is the prediction", remedy=remedy)
+    remedy = "Pass <solve()> or <bayes_optimal()> as first argument."
+    checks.instance("solution", solution, Prediction, reason="it is the prediction", remedy=remedy)
     if not ensembles:
         remedy = "Pass simulate(problem, d=100) too."
         raise checks.complaint("ensembles", "be given", "there is nothing to compare with", ensembles, remedy)
     for ensemble in ensembles:
         remedy = "Pass simulate(problem, d=100)."
-        checks.instance(
-            "ensembles", ensemble, (Ensemble, BilinearEnsemble), reason="they are trained networks", remedy=remedy
-        )
+        checks.instance("ensembles", ensemble, Ensemble, reason="they are trained networks", remedy=remedy)
         if ensemble.problem != solution.problem:
             raise checks.complaint(
                 "ensembles",
@@ -156,21 +143,21 @@ def compare(solution: Prediction, *ensembles: Networks) -> Comparison:
                 ensemble.problem,
                 "Pass the same problem to solve and simulate.",
             )
-        if len(ensemble.values("test_error")) < 2:
+        done = len(ensemble.seeds) - len(ensemble.failures)
+        if done < 2:
             raise checks.complaint(
                 "ensembles",
                 "have at least two networks each",
                 "one network has no standard error",
-                f"{len(ensemble.values('test_error'))} at d = {ensemble.d}",
-                "Use more seeds.",
+                f"{done} at d = {ensemble.d}",
+                "Use more <seeds>.",
             )
     _one_kind(solution, ensembles)
     ordered = _joined(ensembles)
-    # What message passing measures beside its error depends on how its estimate is used: nothing is predicted for it.
-    names = ("estimation_error",) if isinstance(solution, BayesSolution) else OBSERVABLES
-    rows = tuple(_row(name, solution, ordered) for name in names)
-    spectra = [_spectrum(solution, d, group) for d, group in ordered.items()] if isinstance(solution, Solution) else []
-    return Comparison(solution, ensembles, rows, tuple(spectra))
+    fractions = {observable.name for observable in solution.observables if observable.fraction}
+    rows = tuple(_row(name, solution, ordered, name in fractions) for name in solution.compared)
+    spectra = tuple(_spectrum(solution, d, group) for d, group in ordered.items() if solution.spectrum_measured_as)
+    return Comparison(solution, ensembles, rows, spectra)
 
 
 class Limit(NamedTuple):
@@ -214,47 +201,48 @@ def normal_score(t: float, freedom: float) -> float:
     return copysign(-float(scipy.special.ndtri(tail)), t) if tail > 0 else t
 
 
-def _one_kind(solution: Prediction, ensembles: tuple[Networks, ...]) -> None:
+def _one_kind(solution: Prediction, ensembles: tuple[Ensemble, ...]) -> None:
     """Complain about networks that are not independent, not of one kind, or not what the prediction is for."""
     for ensemble in ensembles:
-        if isinstance(solution, BayesSolution) != isinstance(ensemble.trainer, BayesAMP):
-            reason = "the posterior mean that BayesAMP finds is no minimum of the loss"
-            remedy = "Compare bayes_optimal(problem) with BayesAMP, and solve(problem) with the other trainers."
+        if solution.minimises != ensemble.trainer.minimises:
+            reason = "a posterior mean is no minimum of the loss"
+            remedy = "Compare <bayes_optimal()> with message passing for it, and <solve()> with the other trainers."
             raise checks.complaint("ensembles", "be trained for the prediction", reason, ensemble.trainer, remedy)
-    kinds = {(e.task, type(e.tokens).__name__, e.centring) for e in ensembles if isinstance(e, Ensemble)}
+    kinds = {tuple(ensemble.conditions.items()) for ensemble in ensembles}
     if len(kinds) > 1:
+        told = sorted(", ".join(f"{name} {value}" for name, value in kind) for kind in kinds)
         remedy = "Compare them one kind at a time."
         reason = "a mean over different tasks, tokens or centrings means nothing"
-        raise checks.complaint("ensembles", "be of one kind", reason, sorted(kinds), remedy)
+        raise checks.complaint("ensembles", "be of one kind", reason, told, remedy)
     networks = [(e.d, seed) for e in ensembles for seed in e.seeds]
     twice = sorted({network for network in networks if networks.count(network) > 1})
     if twice:
         reason = "networks of one seed and dimension have the same data, and counting them twice halves no error"
-        remedy = "Use other seeds, for example simulate(problem, d=100, seeds=range(8, 16))."
+        remedy = "Use other <seeds>, for example simulate(problem, d=100, seeds=range(8, 16))."
         raise checks.complaint("ensembles", "have different seeds", reason, twice[:3], remedy)
 
 
-def _joined(ensembles: tuple[Networks, ...]) -> dict[int, list[Any]]:
+def _joined(ensembles: tuple[Ensemble, ...]) -> dict[int, list[Any]]:
     """Ensembles by dimension, increasing: those of one dimension count as one larger ensemble."""
     return {d: [e for e in ensembles if e.d == d] for d in sorted({e.d for e in ensembles})}
 
 
-def _row(name: str, solution: Prediction, groups: dict[int, list[Any]]) -> Row:
+def _row(name: str, solution: Prediction, groups: dict[int, list[Any]], fraction: bool) -> Row:
     values = [np.concatenate([ensemble.values(name) for ensemble in group]) for group in groups.values()]
     mean = np.array([value.mean() for value in values])
     standard_error = np.array([value.std(ddof=1) / sqrt(len(value)) for value in values])
     d = np.array(list(groups), dtype=np.float64)
-    a, a_error, b, freedom, misfit = fit_limit(d, values, 1.0 / d if name == "rank" else 0.0)
+    a, a_error, b, freedom, misfit = fit_limit(d, values, 1.0 / d if fraction else 0.0)
     prediction, bar = float(getattr(solution, name)), solution.error_bars[name]
     spread = sqrt(a_error**2 + (0.5 * bar) ** 2) + ROUNDING * abs(prediction)
     z = normal_score((a - prediction) / spread, freedom) if isfinite(spread) and spread > 0 else nan
     return Row(name, prediction, bar, tuple(groups), mean, standard_error, a, a_error, b, misfit, z)
 
 
-def _spectrum(solution: Solution, d: int, group: list[Ensemble]) -> Spectrum:
+def _spectrum(solution: Prediction, d: int, group: list[Ensemble]) -> Spectrum:
     """Distance of the pooled eigenvalues to the predicted law; which are zero is said by the rank of each network."""
     ranks = np.concatenate([ensemble.values("rank") for ensemble in group])
-    rows = np.concatenate([ensemble.values("eigenvalues") for ensemble in group])
+    rows = np.concatenate([ensemble.values(str(solution.spectrum_measured_as)) for ensemble in group])
     largest = [row[np.argsort(np.abs(row))[d - round(rank * d) :]] for row, rank in zip(rows, ranks, strict=True)]
     kept = np.sort(np.concatenate(largest))
     zero, zero_error = 1.0 - float(ranks.mean()), float(ranks.std(ddof=1) / sqrt(len(ranks)))

@@ -41,7 +41,8 @@ class InputError(ValueError):
     """Bad input: `name` must ..., for this reason; this `value` was given; the remedy."""
 
     def __init__(self, name: str, must: str, reason: str, value: Any, remedy: str) -> None:
-        super().__init__(in_python(f"`{name}` must {must}: {reason}. Got {name}={value!r}. {remedy}"))
+        self.text = f"`{name}` must {must}: {reason}. Got {name}={value!r}. {remedy}"  # with its marks
+        super().__init__(in_python(self.text))
         self.name, self.must, self.reason, self.value, self.remedy = name, must, reason, value, remedy
 
     def __reduce__(self) -> tuple[type[Self], tuple[str, str, str, Any, str]]:
@@ -53,7 +54,8 @@ class ComputationError(ArithmeticError):
     """A computation that did not succeed: `what` happened, the `remedy`, and the `partial` result (or None)."""
 
     def __init__(self, what: str, remedy: str, partial: Any = None) -> None:
-        super().__init__(in_python(f"{what} {remedy}"))
+        self.text = f"{what} {remedy}"  # with its marks
+        super().__init__(in_python(self.text))
         self.what, self.remedy, self.partial = what, remedy, partial
 
     def __reduce__(self) -> tuple[type[Self], tuple[str, str, Any]]:

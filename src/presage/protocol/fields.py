@@ -1,7 +1,8 @@
 """Fields that are declared once: what they mean, what they may be, how they are drawn, and what to say when wrong.
 
 A frozen dataclass that derives from `Declared` puts a declaration into the metadata of a field, and the field is
-checked when the object is made. Views read the same declarations: an option's help, a slider's range, the label of an axis.
+checked when the object is made. Views read the same declarations: the help of an option, the range of a slider, the
+label of an axis.
 
     @dataclass(frozen=True)
     class Ridge(Declared):
@@ -115,7 +116,7 @@ class Declared:
     def __post_init__(self) -> None:
         for name, declaration in declarations(self).items():
             object.__setattr__(self, name, declaration.checked(name, getattr(self, name)))
-        self.check()
+        self.check_together()
 
-    def check(self) -> None:
+    def check_together(self) -> None:
         """Check what no single field says: override it where fields depend on each other."""

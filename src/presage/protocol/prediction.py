@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isinf
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from presage.protocol.observables import Observable
@@ -15,9 +16,17 @@ class Result:
 
     problem: Any
     observables: ClassVar[tuple[Observable, ...]] = ()  # the numbers that people ask for, in the order of a table
-    error_bars: Mapping[str, float] = {}
-    caveats: tuple[str, ...] = ()
     meaning_of_bars: ClassVar[str] = HALF_WIDTH
+
+    @property
+    def error_bars(self) -> Mapping[str, float]:
+        """How far each number may be off, by name."""
+        return {}
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """Plain sentences: where the numbers are outside the claim that supports them."""
+        return ()
 
     if TYPE_CHECKING:  # each model has numbers of its own beside the common ones
 
@@ -27,13 +36,9 @@ class Result:
         return "\n".join([*self._lines(), *(f"caveat: {line}" for line in self.caveats)])
 
     def _lines(self) -> list[str]:
-        """One line a number: its name, its value, its error bar."""
-        bars = self.error_bars
-        lines = []
-        for observable in self.observables:
-            value = f"{observable.name:<17} {getattr(self, observable.name):.6g}"
-            lines.append(f"{value} +- {bars[observable.name]:.1e}" if observable.name in bars else value)
-        return lines
+        """One line for each number with an error bar: its name, its value, its bar."""
+        names = [observable.name for observable in self.observables if observable.name in self.error_bars]
+        return [f"{name:<17} {getattr(self, name):.6g} +- {self.error_bars[name]:.1e}" for name in names]
 
 
 class Prediction(Result):
@@ -42,3 +47,15 @@ class Prediction(Result):
     compared: ClassVar[tuple[str, ...]] = ()  # observables that networks have too
     minimises: ClassVar[bool] = True  # whether it is for the minimum of a loss, not for a posterior mean
     spectrum_measured_as: ClassVar[str | None] = None  # what networks call the numbers of which `spectrum` is the law
+
+
+class SampleSizes(Result):
+    """Thresholds: numbers of samples from which on, or up to which, something happens; infinite where it never does."""
+
+    def _lines(self) -> list[str]:
+        width = max(len(observable.words) for observable in self.observables)
+        return [f"{o.words:<{width}}  {_sample_size(getattr(self, o.name))}" for o in self.observables]
+
+
+def _sample_size(value: float) -> str:
+    return "no alpha" if isinf(value) else f"alpha = {value:.6g}"

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, final
 
+from presage.protocol.errors import SolveError
 from presage.sweeps.grid import Cell
 from presage.sweeps.observed import caveats, meaning_of_bars, message, observed
 from presage.sweeps.outcome import FAILED
@@ -82,7 +83,7 @@ class Work:
             return self.run(cell.problem, **options)
         try:
             return self.run(cell.problem, init=neighbour, **options)
-        except Exception:  # a neighbour can be a bad start: the point may still have a solution of its own
+        except SolveError:  # a neighbour can be a bad start: the point may still have a solution of its own
             return self.run(cell.problem, **options)
 
 

@@ -46,7 +46,7 @@ def local(work: Work, chains: Chains, processes: int) -> Iterator[Record]:
         ) from None
     except (pickle.PicklingError, BrokenProcessPool) as error:
         reason = f"it is sent to other processes, and that failed ({_cause(error)})"
-        remedy = "Use processes=1, or a function that holds no open file, lock or connection."
+        remedy = "Use <processes=1>, or a function that holds no open file, lock or connection."
         raise checks.complaint("run", "be a function that can travel", reason, work.run, remedy) from error
 
 
@@ -106,7 +106,7 @@ def connected(executor: Any) -> Iterator[Any]:
         raise checks.complaint("executor", "be left out here", reason, executor, remedy) from None
     if not isinstance(executor, str | Client):
         reason = "it says which cluster computes the cells"
-        remedy = 'Use a dask.distributed.Client or its address, for example executor="tcp://10.0.0.1:8786".'
+        remedy = 'Use a dask.distributed.Client or its address, for example <executor="tcp://10.0.0.1:8786">.'
         raise checks.complaint("executor", "be a dask client or an address", reason, executor, remedy)
     if not isinstance(executor, str):
         yield executor

@@ -13,9 +13,11 @@ from typing import Any, final
 import numpy as np
 
 from presage.protocol import checks
+from presage.protocol.problem import LearningProblem
+from presage.protocol.verbs import VERBS, option_names
 from presage.sweeps.identity import Memo, canonical, identity
 
-EXAMPLE = "Use for example alpha=[0.1, 1.0, 10.0]."
+EXAMPLE = "Use for example <alpha=[0.1, 1.0, 10.0]>."
 
 
 @final
@@ -42,13 +44,14 @@ class Grid:
     @classmethod
     def of(cls, problem: Any, run: Any, given: Mapping[str, Any]) -> Grid:
         """Sort the names into axes and fixed values, and complain about those that nobody knows."""
-        if not (hasattr(problem, "replace") and hasattr(problem, "names")):
-            reason, remedy = "a sweep changes one problem along a grid", "Make one with for example attention(...)."
+        if not isinstance(problem, LearningProblem):
+            reason, remedy = "a sweep changes one problem along a grid", "Pass what you would pass to solve."
             raise checks.complaint("problem", "be a problem", reason, problem, remedy)
         if not callable(run):
             reason, remedy = "it is called with the problem of every cell", "Use for example solve or simulate."
             raise checks.complaint("run", "be a function", reason, run, remedy)
-        known = {*problem.names(), *option_names(run)}
+        options = option_names(run, problem)
+        known = {*problem.names(), *options}
         axes: dict[str, list[Any]] = {}
         fixed: dict[str, Any] = {}
         for name, value in given.items():
@@ -58,10 +61,10 @@ class Grid:
                     "have names that the problem or the function knows",
                     "a misspelt name would silently change nothing",
                     name,
-                    f"The problem has {', '.join(problem.names())}; the function has {', '.join(option_names(run))}.",
+                    f"The problem has {', '.join(problem.names())}; the function has {', '.join(options)}.",
                 )
             if _is_list(value):
-                if name == "seeds" and "d" in option_names(run):
+                if name == "seeds" and "d" in options:
                     raise _seeds_of_networks(value)
                 axes[name] = _axis(name, value)
             else:
@@ -73,6 +76,11 @@ class Grid:
         """Number of values along each axis."""
         return tuple(len(values) for values in self.axes.values())
 
+    @functools.cached_property
+    def options(self) -> list[str]:
+        """Names of what the function takes beside a problem."""
+        return option_names(self.run, self.problem)
+
     @property
     def names(self) -> set[str]:
         """Every name that the sweep sets."""
@@ -81,7 +89,7 @@ class Grid:
     @property
     def of_the_problem(self) -> set[str]:
         """Names that change the problem. One that the function has too, as `d` of a power law, is the function's."""
-        return set(self.problem.names()) - set(option_names(self.run))
+        return set(self.problem.names()) - set(self.options)
 
     @functools.cached_property
     def cells(self) -> list[Cell]:
@@ -104,7 +112,7 @@ class Grid:
     @functools.cached_property
     def warm(self) -> str | None:
         """The axis along which solutions start from their neighbours: alpha, or else the longest of numbers."""
-        if "init" not in option_names(self.run) or "init" in {*self.names, *getattr(self.run, "keywords", ())}:
+        if "init" not in self.options or "init" in {*self.names, *getattr(self.run, "keywords", ())}:
             return None
         ours = self.of_the_problem
         numeric = {
@@ -134,20 +142,10 @@ class Grid:
                 yield group[start : start + most]
 
 
-def option_names(run: Callable[..., Any]) -> list[str]:
-    """Names of the options of `run`: every parameter after the first."""
-    try:
-        return [
-            p.name
-            for p in [*inspect.signature(run).parameters.values()][1:]
-            if p.kind not in {p.VAR_KEYWORD, p.VAR_POSITIONAL}
-        ]
-    except (TypeError, ValueError):  # compiled functions have no signature
-        return []
-
-
 def takes_any_option(run: Callable[..., Any]) -> bool:
-    """Whether `run` has ``**options``."""
+    """Whether `run` is a function of the user's own that has ``**options``; what a verb takes, its model says."""
+    if run in VERBS:
+        return False
     try:
         return any(p.kind is p.VAR_KEYWORD for p in inspect.signature(run).parameters.values())
     except (TypeError, ValueError):
@@ -161,7 +159,7 @@ def _is_list(value: Any) -> bool:
 
 def _seeds_of_networks(given: Any) -> ValueError:
     reason = "each number along an axis of a sweep would be one cell with so many seeds"
-    remedy = "Use for example seeds=8, or run=functools.partial(simulate, seeds=[3, 5, 8])."
+    remedy = "Use for example <seeds=8>, or run=functools.partial(simulate, seeds=[3, 5, 8])."
     return checks.complaint("seeds", "be one number here", reason, given, remedy)
 
 

@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 
 from presage.protocol import checks
+from presage.protocol.ensemble import Ensemble
 
 BAR = "_bar"  # the error bar of `rank` is `rank_bar`
-PER_SEED = ("eigenvalues", "singular_values")
-OF_NETWORKS = ("test_error", "train_loss", "train_error", "estimation_error", "rank", "m", "q")
-
 Observed = dict[str, Any]  # numbers, arrays of numbers, words
 
 
@@ -23,7 +21,7 @@ def observed(result: Any) -> Observed:
         return {"value": float(result)}
     if isinstance(result, Mapping):
         return {str(name): _plain(name, value) for name, value in result.items()}
-    if _is_ensemble(result):
+    if isinstance(result, Ensemble):
         return _of_networks(result)
     if hasattr(result, "solution"):  # an optimum: the strength found, and the prediction there
         return {"strength": float(result.value), **observed(result.solution)}
@@ -40,9 +38,7 @@ def observed(result: Any) -> Observed:
 
 def meaning_of_bars(result: Any) -> str:
     """What the error bars of a result are; "" for those of a function of one's own, which only it knows."""
-    if _is_ensemble(result):
-        return "standard error of the mean over the seeds"
-    return "" if _is_number(result) or isinstance(result, Mapping) else "half width of a 95 % interval"
+    return str(getattr(getattr(result, "solution", result), "meaning_of_bars", ""))
 
 
 def caveats(result: Any) -> str:
@@ -55,39 +51,25 @@ def message(result: Any) -> str:
     return str(getattr(result, "message", "") or "done")
 
 
-def _is_ensemble(result: Any) -> bool:
-    return hasattr(result, "standard_error") and hasattr(result, "seeds")
-
-
 def _of_prediction(result: Any) -> Observed:
     """Numbers of a solution: its fields, and all that has an error bar."""
     names = [field.name for field in dataclasses.fields(result)] if dataclasses.is_dataclass(result) else result._fields
     values: Observed = {name: float(getattr(result, name)) for name in names if _is_number(getattr(result, name))}
     for name, bar in getattr(result, "error_bars", {}).items():
-        values[name] = float(lookup(result, name))
+        values[name] = float(getattr(result, name))
         values[name + BAR] = float(bar)
     return values
 
 
-def lookup(result: Any, name: str) -> Any:
-    """A number of a solution by its name, also one of its order parameters."""
-    for place in (result, getattr(result, "overlaps", None), getattr(result, "conjugates", None)):
-        if hasattr(place, name):
-            return getattr(place, name)
-    raise AttributeError(f"{type(result).__name__} has an error bar for {name}, and no {name}")
-
-
-def _of_networks(ensemble: Any) -> Observed:
-    """Means over the seeds with their standard errors, and the eigenvalues of every seed."""
+def _of_networks(ensemble: Ensemble) -> Observed:
+    """Means over the seeds with their standard errors, and the arrays of every seed, such as its eigenvalues."""
     values: Observed = {}
-    for name in OF_NETWORKS:
-        if hasattr(ensemble, name):
-            values[name] = ensemble.mean(name)
-            values[name + BAR] = ensemble.standard_error(name)
-    for name in PER_SEED:
-        if name in {field.name for field in dataclasses.fields(ensemble)}:
-            values[name] = np.asarray(getattr(ensemble, name), dtype=np.float64)
-    values["n_seeds"] = float(len(ensemble.values("rank")))
+    for name in (*(observable.name for observable in ensemble.observables), *ensemble.also_measured):
+        values[name] = ensemble.mean(name)
+        values[name + BAR] = ensemble.standard_error(name)
+    for name in ensemble.arrays:
+        values[name] = np.asarray(getattr(ensemble, name), dtype=np.float64)
+    values["n_seeds"] = float(len(ensemble.seeds) - len(ensemble.failures))
     return values
 
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import presage
 from presage.protocol import checks
+from presage.protocol.errors import in_python
 from presage.sweeps import engines
 from presage.sweeps.cells import Work
-from presage.sweeps.grid import Cell, Grid, option_names
+from presage.sweeps.grid import Cell, Grid
 from presage.sweeps.identity import canonical, identity
 from presage.sweeps.store import Record, Store, Writer, unwritable
 from presage.sweeps.table import table
@@ -27,6 +28,10 @@ SHARE = 8  # chains a process: the last ones to end then wait for little
 
 class SweepInterrupted(KeyboardInterrupt):
     """A sweep was interrupted. Finished cells are in its store: the same sweep goes on from there."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(in_python(text))
+        self.text = text
 
 
 def sweep(
@@ -91,7 +96,7 @@ def sweep(
             None if folder is None else folder.folder,
             "" if folder is None else folder.mark,
             points.warm is not None,
-            _fitting(run, executor, processes),
+            _fitting(points, executor, processes),
         )
         records = _kept(_engine(work, chains, workers, client), folder)
         show = sys.stderr.isatty() if progress is None else progress
@@ -110,7 +115,7 @@ def _interrupted(cells: list[Cell], found: dict[str, Record], folder: Store | No
     """What is left of a sweep that was interrupted."""
     ended = found.keys() if folder is None else folder.records()[0].keys()
     count = len({cell.key for cell in cells} & ended)
-    rest = "there was no store, so they are lost: pass store= next time."
+    rest = 'there was no store, so they are lost: pass <store="runs"> next time.'
     if folder is not None:
         rest = f"they are in {folder.folder}: the same sweep goes on from there."
     return SweepInterrupted(f"The sweep was interrupted; {count} of {len(cells)} cells had ended, and {rest}")
@@ -148,7 +153,7 @@ def _attributes(points: Grid) -> dict[str, Any]:
 
 def _seeds(points: Grid) -> str:
     """The seeds of the random numbers behind the table: of data sets, or of the points at which averages are taken."""
-    names = option_names(points.run)
+    names = points.options
     options = {**getattr(points.run, "keywords", {}), **points.fixed}
     if "seeds" in names:
         return str(options.get("seeds", "those that the function takes by itself"))
@@ -159,11 +164,11 @@ def _seeds(points: Grid) -> str:
 
 def _folder(store: Any) -> Path:
     if not isinstance(store, str | Path) or not str(store):
-        reason, remedy = "finished cells are kept in a folder", 'Use for example store="runs".'
+        reason, remedy = "finished cells are kept in a folder", 'Use for example <store="runs">.'
         raise checks.complaint("store", "be the name of a folder", reason, store, remedy)
     folder = Path(store).expanduser().absolute()
     if folder.exists() and not folder.is_dir():
-        reason, remedy = "there is a file of that name", 'Use for example store="runs".'
+        reason, remedy = "there is a file of that name", 'Use for example <store="runs">.'
         raise checks.complaint("store", "be the name of a folder", reason, str(store), remedy)
     return folder
 
@@ -175,7 +180,7 @@ def _workers(points: Grid, processes: Any, client: Any, missing: int) -> int:
         processes = checks.integer("processes", processes, at_least=1, reason=reason, remedy=remedy)
     if client is not None:
         return engines.threads(client)
-    if "processes" in option_names(points.run):
+    if "processes" in points.options:
         return 1
     from presage.protocol.machine import available_cores
 
@@ -200,25 +205,25 @@ def _chains(points: Grid, missing: set[str], workers: int, share: tuple[int, int
 
 def _length(points: Grid, count: int, workers: int) -> int:
     """Cells of a chain, for `count` cells on so many workers."""
-    if points.warm is None and "processes" in option_names(points.run):
+    if points.warm is None and "processes" in points.options:
         return 1
     return min(LONGEST, max(count // (SHARE * workers), WARM if points.warm is not None else 1))
 
 
 def _check_part(part: Any, store: Any) -> tuple[int, int]:
-    reason, remedy = "it names one of the parts of a sweep, counted from 1", "Use for example part=(3, 10)."
+    reason, remedy = "it names one of the parts of a sweep, counted from 1", "Use for example <part=(3, 10)>."
     whole = isinstance(part, tuple) and len(part) == 2 and all(type(number) is int for number in part)
     if not whole or not 1 <= part[0] <= part[1]:
         raise checks.complaint("part", "be two whole numbers (i, n) with 1 <= i <= n", reason, part, remedy)
     if store is None:
-        reason, remedy = "the parts of a sweep meet in a store, and there is none", 'Use for example store="runs".'
+        reason, remedy = "the parts of a sweep meet in a store, and there is none", 'Use for example <store="runs">.'
         raise checks.complaint("part", "come with a store", reason, part, remedy)
     return part[0], part[1]
 
 
-def _fitting(run: Any, executor: Any, processes: Any) -> dict[str, Any]:
+def _fitting(points: Grid, executor: Any, processes: Any) -> dict[str, Any]:
     """Options by which a function with a bar and processes of its own fits into a sweep: no bar; on a cluster, one."""
-    names = option_names(run)
+    names = points.options
     options: dict[str, Any] = {"progress": False} if "progress" in names else {}
     if "processes" in names:
         options["processes"] = processes if executor is None else 1

@@ -375,8 +375,8 @@ WRONG: Any = "none"
             "This problem has alpha, aspect, n_tokens, noise",
         ),
         (lambda: ps.solve(ps.bilinear_regression(HALF, alpha=1.0)), "`weight_decay` must be a number"),
-        (lambda: ps.solve(WRONG), "`problem` must be a Problem"),
-        (lambda: ps.bayes_optimal(WRONG), "`problem` must be a Problem"),
+        (lambda: ps.solve(WRONG), "`problem` must be a LearningProblem"),
+        (lambda: ps.bayes_optimal(WRONG), "`problem` must be a LearningProblem"),
         (
             lambda: ps.simulate(ps.bilinear_regression(HALF, alpha=1.0, weight_decay=0.0), d=10),
             "`weight_decay` must be positive",

@@ -10,10 +10,11 @@ from typing import final
 import numpy as np
 import scipy
 
+from presage.models.bilinear.declaration import BAYES
 from presage.models.bilinear.problem import BilinearProblem
 from presage.models.bilinear.theory.solution import caveats_of
 from presage.models.bilinear.thresholds import strong_recovery
-from presage.protocol import checks
+from presage.protocol.prediction import Prediction
 from presage.spectra.quadrature import ABSCISSAE, WEIGHTS
 from presage.spectra.rectangular.denoising import SingularValueDenoiser
 
@@ -22,13 +23,17 @@ SMALLEST = 1e-6  # relative noise level below which the target counts as recover
 
 @final
 @dataclass(frozen=True)
-class BilinearBayes:
+class BilinearBayes(Prediction):
     """Least possible error for a problem, given unlimited computation."""
 
     problem: BilinearProblem
     delta: float  # standard deviation of the effective noise on the entries of S; 0 where the target is recovered
     mmse: float  # |S_fit - S_0|_F^2/(d L)
     bars: dict[str, float] = field(repr=False, hash=False)
+
+    observables = BAYES
+    compared = ("estimation_error",)
+    minimises = False
 
     @property
     def estimation_error(self) -> float:
@@ -57,7 +62,7 @@ class BilinearBayes:
         problem = self.problem
         if problem.noise == 0.0:
             return inf
-        Q_0, denoiser = problem.Q_0, SingularValueDenoiser(problem.target)
+        Q_0, denoiser = problem.Q_0, self.denoiser
         # In t = log(1 + q Q_0) the integrand (1 + q Q_0) MMSE/Q_0 is bounded: MMSE falls from Q_0 like 1/q.
         half = 0.5 * log1p(self.q_hat * Q_0)
         q = np.expm1(half * (1.0 + np.concatenate([0.5 * (ABSCISSAE - 1.0), 0.5 * (ABSCISSAE + 1.0)]))) / Q_0
@@ -65,6 +70,11 @@ class BilinearBayes:
         of_matrix = 0.5 * half * 0.5 * float(np.tile(WEIGHTS, 2) @ integrand)
         capacity = 0.5 * problem.alpha_eff * log1p(self.mmse / problem.noise)
         return of_matrix + capacity - 0.5 * self.q_hat * self.mmse
+
+    @property
+    def denoiser(self) -> SingularValueDenoiser:
+        """Map of the singular values that turns the matrix which the data amount to into the estimate."""
+        return SingularValueDenoiser(self.problem.target)
 
     @property
     def error_bars(self) -> dict[str, float]:
@@ -77,19 +87,12 @@ class BilinearBayes:
         return caveats_of(self.problem)
 
 
-def bayes_bilinear(problem: BilinearProblem) -> BilinearBayes:
+def bayes_optimal(problem: BilinearProblem) -> BilinearBayes:
     """Solve ``alpha delta^2 = Delta + MMSE(delta)`` for the Bayes-optimal noise level.
 
     Equation: [ETBMZ24], ``q_hat = alpha/(Delta + 1 - q)``, with alpha counting measurements.
     Checked: tests/models/bilinear/test_bilinear.py::test_bayes_check_values
     """
-    checks.instance(
-        "problem",
-        problem,
-        BilinearProblem,
-        reason="this is the answer for a matrix without symmetry",
-        remedy="Use for example bilinear_regression(GaussianProduct(0.5), alpha=0.5).",
-    )
     target, noise, alpha = problem.target, problem.noise, problem.alpha_eff
     denoiser = SingularValueDenoiser(target)
     names = ("mmse", "estimation_error", "test_error", "delta")

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
-from typing import Any, Literal, Self, final, get_args
+from dataclasses import dataclass, field
+from typing import Literal, final
 
 from presage.laws.rectangular_law import RectangularLaw
+from presage.models.bilinear.declaration import ALPHA, MODEL, N_TOKENS, NOISE, PAIRS, TARGET, WEIGHT_DECAY
 from presage.protocol import checks
-from presage.protocol.field_names import field_names
+from presage.protocol.fields import declared
+from presage.protocol.problem import LearningProblem
 
 Pairs = Literal["cross", "distinct", "all"]
 
 
 @final
 @dataclass(frozen=True)
-class BilinearProblem:
+class BilinearProblem(LearningProblem):
     """A target M (p x N), the amount of data, the noise, the weight decay, and how a sample sees the target.
 
     Without tokens a sample is ``y = <X, M>/(p N)^(1/4) + sqrt(noise) xi`` with X Gaussian. With ``T = n_tokens`` tokens
@@ -29,86 +30,38 @@ class BilinearProblem:
     0+: of all minima of the loss, the one of least nuclear norm.
     """
 
-    target: RectangularLaw
-    alpha: float  # samples over p N
-    noise: float = 0.0
-    weight_decay: float | None = None
-    n_tokens: int | None = None
-    pairs: Pairs = "cross"
+    target: RectangularLaw = field(metadata=declared(TARGET))
+    alpha: float = field(metadata=declared(ALPHA))
+    noise: float = field(default=0.0, metadata=declared(NOISE))
+    weight_decay: float | None = field(default=None, metadata=declared(WEIGHT_DECAY))
+    n_tokens: int | None = field(default=None, metadata=declared(N_TOKENS))
+    pairs: Pairs = field(default="cross", metadata=declared(PAIRS))
 
-    def __post_init__(self) -> None:
-        checks.instance(
-            "target",
-            self.target,
-            RectangularLaw,
-            reason="a matrix without symmetry has a law of singular values",
-            remedy="Use for example target=GaussianProduct(0.5).",
-        )
-        alpha = checks.real(
-            "alpha",
-            self.alpha,
-            at_least=1e-9,
-            at_most=1e6,
-            reason="it is the number of samples over the number of entries of the target",
-            remedy="Use for example alpha=0.5.",
-        )
-        noise = checks.real(
-            "noise",
-            self.noise,
-            at_least=0.0,
-            at_most=1e6,
-            reason="it is the variance of the label noise",
-            remedy="Use for example noise=0.5, or 0.0 for clean labels.",
-        )
-        if self.weight_decay is not None:
-            decay = checks.real(
-                "weight_decay",
-                self.weight_decay,
-                at_least=0.0,
-                at_most=1e6,
-                reason="it multiplies the squared norm of both factors",
-                remedy="Use for example weight_decay=0.1, 0.0 for its limit, or None where nothing is trained.",
-            )
-            object.__setattr__(self, "weight_decay", decay)
-        if not 0.0 < self.target.second_moment + noise < 1e12:
+    model = MODEL
+    parts = ("target",)
+
+    def check_together(self) -> None:
+        if not 0.0 < self.target.second_moment + self.noise < 1e12:
             raise checks.complaint(
                 "target",
                 "have a positive second moment, below 1e12",
                 "singular values of order one are meant, and without noise a zero target leaves nothing to learn",
                 self.target,
-                "Scale the singular values, or set noise > 0.",
-            )
-        object.__setattr__(self, "alpha", alpha)
-        object.__setattr__(self, "noise", noise)
-        self._check_tokens()
-
-    def _check_tokens(self) -> None:
-        if self.pairs not in get_args(Pairs):
-            raise checks.complaint(
-                "pairs",
-                'be "cross", "distinct" or "all"',
-                "it says which scores are seen",
-                self.pairs,
-                'Use for example pairs="cross".',
+                "Scale the singular values, or set <noise> > 0.",
             )
         if self.n_tokens is None:
             return
-        tokens = checks.integer(
-            "n_tokens",
-            self.n_tokens,
-            at_least=2 if self.pairs == "distinct" else 1,
-            at_most=1000,
-            reason="it is the number of tokens of a sequence, and a pair of distinct ones needs two",
-            remedy="Use for example n_tokens=2.",
-        )
-        object.__setattr__(self, "n_tokens", tokens)
+        if self.pairs == "distinct" and self.n_tokens < 2:
+            raise checks.complaint(
+                "n_tokens", "be a whole number >= 2", N_TOKENS.reason, self.n_tokens, N_TOKENS.remedy
+            )
         if self.target.aspect != 1.0:
             raise checks.complaint(
                 "target",
                 "have aspect 1",
                 "queries and keys of one token have the same dimension",
                 self.target,
-                "Use for example GaussianProduct(0.5), or bilinear_regression for a rectangular target.",
+                "Use for example <target=GaussianProduct(0.5)>, or bilinear_regression for a rectangular target.",
             )
 
     @property
@@ -127,30 +80,6 @@ class BilinearProblem:
     def alpha_eff(self) -> float:
         """Measurements over the number of entries of the target."""
         return self.alpha * self.components
-
-    def replace(self, **changes: Any) -> Self:
-        """Return a copy with some numbers changed: of the problem, or of its target (``rank``, ``aspect`` ...)."""
-        own = {field.name for field in dataclasses.fields(self)}
-        target: Any = changes.get("target", self.target)
-        inner = {field.name for field in dataclasses.fields(target)} if dataclasses.is_dataclass(target) else set()
-        unknown = sorted(changes.keys() - own - inner)
-        if unknown:
-            raise checks.complaint(
-                "replace",
-                "be given names that the problem has",
-                "a misspelt name would silently change nothing",
-                ", ".join(unknown),
-                f"This problem has {', '.join(sorted(own | inner))}.",
-            )
-        direct = {name: value for name, value in changes.items() if name in own}
-        of_target = {name: value for name, value in changes.items() if name not in own}
-        if of_target:
-            direct["target"] = dataclasses.replace(target, **of_target)
-        return dataclasses.replace(self, **direct)
-
-    def names(self) -> list[str]:
-        """Names that `replace` understands."""
-        return field_names(self, self.target)
 
 
 def bilinear_regression(

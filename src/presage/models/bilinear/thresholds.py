@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import pi, sqrt
-from typing import NamedTuple
+from typing import final
 
 import numpy as np
 import scipy
 
 from presage.laws.rectangular_law import RectangularLaw
 from presage.laws.spectral_law import Floats
+from presage.models.bilinear.declaration import THRESHOLDS
 from presage.models.bilinear.problem import BilinearProblem
+from presage.protocol.prediction import SampleSizes
 from presage.spectra.quadrature import ABSCISSAE, WEIGHTS
 
 
-class BilinearThresholds(NamedTuple):
+@final
+@dataclass(frozen=True)
+class BilinearThresholds(SampleSizes):
     """Sample ratios ``alpha`` of a problem; recovery is that of clean labels, whatever the noise of the problem."""
 
     strong_recovery: float  # the Bayes-optimal error vanishes
@@ -22,8 +27,10 @@ class BilinearThresholds(NamedTuple):
     minimal_nuclear_norm: float  # the interpolator of least nuclear norm is the target
     caveats: tuple[str, ...] = ()
 
+    observables = THRESHOLDS
 
-def bilinear_thresholds(problem: BilinearProblem) -> BilinearThresholds:
+
+def thresholds(problem: BilinearProblem) -> BilinearThresholds:
     """Collect the thresholds in ``alpha``, the number of samples over the entries of the matrix."""
     target, count = problem.target, problem.components
     clean = "strong_recovery and minimal_nuclear_norm are for clean labels: with this noise the error is never zero."

@@ -311,8 +311,8 @@ def test_known_targets_and_a_sentence():
     assert known.mmse == 0.0
     words = str(ps.bayes_optimal(network(0.5, 0.5, 0.5)))
     assert "mmse              0.248838 +- " in words
-    with pytest.raises(ValueError, match="`problem` must be a Problem"):
-        ps.bayes_optimal(MP)  # type: ignore[call-overload]
+    with pytest.raises(ValueError, match="`problem` must be a LearningProblem"):
+        ps.bayes_optimal(MP)  # type: ignore[arg-type]
 
 
 def test_a_hard_maximum_cannot_be_trained():

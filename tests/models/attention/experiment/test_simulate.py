@@ -22,9 +22,9 @@ from presage import (
     LBFGS,
     Adam,
     Embeddings,
-    Ensemble,
     Gaussian,
     MarchenkoPastur,
+    Networks,
     PowerLaw,
     ProximalGradient,
     Rademacher,
@@ -37,15 +37,15 @@ from presage import (
     unfactorized_attention,
 )
 from presage.models.attention.experiment.data import sample, sample_target, stream
-from presage.models.attention.experiment.ensemble import OBSERVABLES
 from presage.models.attention.experiment.objective import Objective
-from presage.models.attention.experiment.seed import Setting
-from presage.models.attention.experiment.simulate import _processes
+from presage.models.attention.experiment.setting import NetworkSetting
+from presage.protocol.ensemble import _workers
 
 ROOT = Path(__file__).resolve().parents[4]
 TARGET = MarchenkoPastur(0.5)
 NETWORK = quadratic_network(TARGET, alpha=0.5, weight_decay=0.1, noise=0.2)
 ATTENTION = attention(TARGET, alpha=0.6, weight_decay=0.02, noise=0.5)
+OBSERVABLES = tuple(observable.name for observable in Networks.observables)
 ARRAYS = (*OBSERVABLES, "m", "q", "eigenvalues", "residual", "gap", "converged", "evaluations")
 
 
@@ -54,12 +54,12 @@ def untyped(value: object) -> Any:
     return value
 
 
-def small(problem=NETWORK, **options) -> Ensemble:
+def small(problem=NETWORK, **options) -> Networks:
     usual: dict[str, Any] = {"d": 10, "seeds": 2, "n_test": 200, "processes": 1, "trainer": LBFGS()}
     return simulate(problem, **(usual | options))
 
 
-def same(one: Ensemble, other: Ensemble, names=ARRAYS) -> None:
+def same(one: Networks, other: Networks, names=ARRAYS) -> None:
     assert (one.seeds, one.failures, one.notes) == (other.seeds, other.failures, other.notes)
     for name in names:
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
@@ -301,7 +301,7 @@ def test_when_every_seed_fails_it_is_an_error_that_says_why():
     with pytest.raises(TrainError, match=r"None of the 3 networks could be trained; seed 0: It gave up") as failure:
         small(seeds=3, trainer=Sometimes(-np.inf))
     partial = failure.value.partial
-    assert isinstance(partial, Ensemble)
+    assert isinstance(partial, Networks)
     assert set(partial.failures) == {0, 1, 2}
     assert np.isnan(partial.test_error).all()
     assert "caveat: seed 2 failed: It gave up. Try again." in str(partial)
@@ -511,7 +511,7 @@ def test_a_worker_that_is_killed_is_a_failure_with_a_reason(tmp_path):
         ({"trainer": "adam"}, r"`trainer` must be a Trainer: it learns from the samples\. Got trainer='adam'"),
         ({"trainer": LBFGS}, r"`trainer` must be a Trainer"),
         ({"tokens": "gaussian"}, r"`tokens` must be a Tokens: it draws the data"),
-        ({"problem": TARGET}, r"`problem` must be a Problem"),
+        ({"problem": TARGET}, r"`problem` must be a LearningProblem"),
         (
             {"problem": NETWORK.replace(alpha=0.004)},
             r"`alpha` must be above 0\.005 at d = 10: alpha d\^2 is the number of samples.*Got alpha=0\.004",
@@ -533,13 +533,13 @@ def test_a_network_that_does_not_fit_into_memory_is_refused_before_it_is_drawn(m
 
 
 def test_memory_for_one_network_trains_one_at_a_time(monkeypatch):
-    setting = Setting(NETWORK, 10, LBFGS(), "label", Gaussian(), "trace", 200, "float64", "memory")
+    setting = NetworkSetting(NETWORK, 10, LBFGS(), "label", Gaussian(), "trace", 200, "float64", "memory")
     for networks, workers in ((1.5, 1), (2.5, 2), (9.0, 3)):
         monkeypatch.setattr(
             "presage.models.attention.experiment.simulate.available_memory", lambda room=networks: room * setting.memory
         )
-        assert _processes(setting, 4, 3) == workers
-    assert _processes(setting, 2, 3) == 2  # no more than there are seeds
+        assert _workers(setting, 4, 3) == workers
+    assert _workers(setting, 2, 3) == 2  # no more than there are seeds
 
 
 def test_a_disk_without_room_is_refused(monkeypatch):

@@ -31,9 +31,10 @@ from presage import (
 )
 from presage.models.attention.experiment.amp import shrink_matrix
 from presage.models.attention.experiment.data import sample, sample_target
-from presage.models.attention.experiment.fit import Trainer, certify
+from presage.models.attention.experiment.fit import certify
 from presage.models.attention.experiment.gradient import AdamState, whole
 from presage.models.attention.experiment.objective import Objective
+from presage.protocol.trainer import Trainer
 
 TARGET = MarchenkoPastur(0.5)
 NETWORK = quadratic_network(TARGET, alpha=0.5, weight_decay=0.1, noise=0.2)

@@ -74,8 +74,8 @@ def test_hopeless_labels_want_all_of_it():
 
 def test_bad_input():
     with pytest.raises(ValueError, match="`measure` must be"):
-        ps.optimal_regularization(PROBLEMS["network"], measure="rank")  # type: ignore[arg-type]
+        ps.optimal_regularization(PROBLEMS["network"], measure="rank")
     with pytest.raises(ValueError, match="`tol` must be"):
         ps.optimal_regularization(PROBLEMS["network"], tol=-1.0)
-    with pytest.raises(ValueError, match="`problem` must be a Problem"):
+    with pytest.raises(ValueError, match="`problem` must be a LearningProblem"):
         ps.optimal_regularization(MP)  # type: ignore[arg-type]

@@ -164,7 +164,7 @@ def test_no_penalty_is_refused_where_the_minimum_is_not_unique():
         ps.solve(ps.unfactorized_attention(MP, alpha=0.5, ridge=0.0))
     with pytest.raises(ValueError, match="`channel` must be a Linear or a Softmax"):
         ps.ridgeless(ps.hardmax_attention(MP, alpha=0.5))
-    with pytest.raises(ValueError, match="`problem` must be a Problem"):
+    with pytest.raises(ValueError, match="`problem` must be a LearningProblem"):
         ps.ridgeless(MP)  # type: ignore[arg-type]
 
 

@@ -142,8 +142,8 @@ def test_a_narrow_student_cannot_be_the_target():
 def test_what_has_no_thresholds_is_refused():
     with pytest.raises(ValueError, match=r"`channel` must be a Linear or a Softmax.*a label fixes"):
         ps.thresholds(ps.hardmax_attention(ps.MarchenkoPastur(0.5), alpha=1.0))
-    with pytest.raises(ValueError, match="`problem` must be a Problem"):
-        ps.thresholds(ps.MarchenkoPastur(0.5))  # type: ignore[call-overload]
+    with pytest.raises(ValueError, match="`problem` must be a LearningProblem"):
+        ps.thresholds(ps.MarchenkoPastur(0.5))  # type: ignore[arg-type]
 
 
 def test_interpolation_of_a_target_with_negative_eigenvalues():

@@ -34,9 +34,6 @@ def bayes_curve(problem: Problem, *, alpha: Sequence[float] | Floats) -> list[Ba
     Equation: [MTMKZ24], [BTEZ25]: the equation of `bayes_optimal`, read as an explicit map from delta to alpha.
     Checked: tests/models/attention/bayes/test_bayes.py::test_a_curve_is_its_points
     """
-    checks.instance(
-        "problem", problem, Problem, reason="a curve is that of a learning problem", remedy="Use attention(...)."
-    )
     problems = [problem.replace(alpha=value) for value in _sizes(alpha)]
     most = bayes_recovery(problem.target) / problem.channel.n_active if problem.noise == 0.0 else np.inf
     inside = [p for p in problems if p.alpha < NEAR_RECOVERY * most]

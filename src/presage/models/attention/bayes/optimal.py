@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import acos, exp, inf, isnan, log, nan, pi, sqrt
-from typing import final, overload
+from typing import final
 
 import numpy as np
 import scipy
@@ -18,14 +18,13 @@ from presage.models.attention.channels.hardmax import Hardmax
 from presage.models.attention.channels.linear import Linear
 from presage.models.attention.channels.posterior import writes_score
 from presage.models.attention.channels.softmax import Softmax
+from presage.models.attention.declaration import BAYES
 from presage.models.attention.problem import Problem
 from presage.models.attention.theory.expected_loss import expected_loss
 from presage.models.attention.theory.order_parameters import Overlaps
 from presage.models.attention.theory.recovery import bayes_recovery
-from presage.models.bilinear.bayes import BilinearBayes, bayes_bilinear
-from presage.models.bilinear.problem import BilinearProblem
-from presage.protocol import checks
 from presage.protocol.errors import SolveError
+from presage.protocol.prediction import Prediction
 from presage.spectra.symmetric.denoising import Denoiser
 
 SAMPLES = 2**18  # for the test error of a channel of one's own
@@ -36,7 +35,7 @@ LOWEST = 60.0  # e-folds below the start at which the search for the noise level
 
 @final
 @dataclass(frozen=True)
-class BayesSolution:
+class BayesSolution(Prediction):
     """Bayes-optimal prediction for a problem in the high-dimensional limit; its penalty plays no part."""
 
     problem: Problem
@@ -46,6 +45,10 @@ class BayesSolution:
     residual: float
     message: str
     channel_error: float = field(default=0.0, repr=False)  # relative standard error of the average over a sample
+
+    observables = BAYES
+    compared = ("estimation_error",)  # what else message passing measures depends on how its estimate is used
+    minimises = False
 
     @property
     def estimation_error(self) -> float:
@@ -108,11 +111,6 @@ class BayesSolution:
             return ("the least test error is known for squared losses only: it is NaN for this channel.",)
         return ()
 
-    def __str__(self) -> str:
-        names = ("mmse", "test_error")
-        lines = [f"{name:<17} {getattr(self, name):.6g} +- {self.error_bars[name]:.1e}" for name in names]
-        return "\n".join([*lines, *(f"caveat: {line}" for line in self.caveats)])
-
 
 def least_test_error(channel: Channel, rho_0: float, V: float) -> tuple[float, float]:
     """Least expected squared loss on a fresh sample, and its error bar, at posterior variance V of a component.
@@ -154,15 +152,7 @@ def _half_the_loss_between_labels(channel: Channel, rho_0: float, V: float) -> t
     return float(losses.mean()), 2.0 * float(losses.std()) / sqrt(SAMPLES)
 
 
-@overload
-def bayes_optimal(problem: Problem) -> BayesSolution: ...
-
-
-@overload
-def bayes_optimal(problem: BilinearProblem) -> BilinearBayes: ...
-
-
-def bayes_optimal(problem: Problem | BilinearProblem) -> BayesSolution | BilinearBayes:
+def bayes_optimal(problem: Problem) -> BayesSolution:
     """Least error of any method that knows the law of the target, the channel and the noise.
 
     ``q_hat = 2 alpha E |g|^2``, g the score of a label at posterior variance ``V = MMSE + Delta/2``, and
@@ -172,15 +162,6 @@ def bayes_optimal(problem: Problem | BilinearProblem) -> BayesSolution | Bilinea
     Equation: [MTMKZ24] for quadratic networks, [BTEZ25] for attention.
     Checked: tests/models/attention/bayes/test_bayes.py::test_check_values
     """
-    if isinstance(problem, BilinearProblem):
-        return bayes_bilinear(problem)
-    checks.instance(
-        "problem",
-        problem,
-        Problem,
-        reason="an optimal error is that of a learning problem",
-        remedy="Make one with attention(...), quadratic_network(...) or hardmax_attention(...).",
-    )
     target, channel, alpha, half_noise = problem.target, problem.channel, problem.alpha, 0.5 * problem.noise
     denoiser = Denoiser(target)
     variance = max(target.second_moment - target.mean**2, 0.0)
@@ -230,5 +211,7 @@ def _largest_root(excess: Callable[[float], float], high: float, start: float) -
     while excess(low) < 0.0:
         low -= 0.5
         if low < high - LOWEST:
-            raise SolveError("The Bayes-optimal noise level was not found.", "Use a little noise, or a smaller alpha.")
+            raise SolveError(
+                "The Bayes-optimal noise level was not found.", "Use a little <noise>, or a smaller <alpha>."
+            )
     return float(scipy.optimize.brentq(excess, low, high, xtol=1e-13, rtol=1e-14)) if excess(high) < 0.0 else high

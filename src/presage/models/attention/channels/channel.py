@@ -10,21 +10,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from functools import cache, cached_property
 from math import sqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from presage.laws.spectral_law import Floats
 from presage.protocol import checks
+from presage.protocol.fields import Declared
 
 if TYPE_CHECKING:
     from presage.models.attention.channels.traits import Anatomy
 
-MOST_TOKENS = 64
 
-
-class Channel(ABC):
+class Channel(Declared, ABC):
     """What is observed of the pre-activations, and how the learner's output is compared with it.
 
     A channel of one's own has `n_tokens` and writes `output` and `loss`; everything else has a default made from these
@@ -162,6 +161,13 @@ class Channel(ABC):
         return np.asarray((flat + Sigma * f).reshape(centre.shape))
 
 
+def temperatures(channel: Any, changes: dict[str, Any]) -> dict[str, Any]:
+    """Changes of a channel with `beta` and `beta_0`: where only the first is given and they are equal, both change."""
+    if changes.keys() == {"beta"} and channel.beta_0 == channel.beta:
+        return {"beta": changes["beta"], "beta_0": changes["beta"]}
+    return changes
+
+
 @cache
 def _layout(T: int) -> tuple[NDArray[np.intp], Floats]:
     """Which component each entry of the T x T matrix is, and the factor on it."""
@@ -169,15 +175,3 @@ def _layout(T: int) -> tuple[NDArray[np.intp], Floats]:
     place = np.empty((T, T), dtype=np.intp)
     place[rows, columns] = place[columns, rows] = np.arange(len(rows))
     return place, np.where(np.eye(T) > 0, sqrt(2.0), 1.0)
-
-
-def checked_tokens(value: object, at_least: int, reason: str) -> int:
-    """Number of tokens of a sample; complain about fewer than the channel needs."""
-    return checks.integer(
-        "n_tokens",
-        value,
-        at_least=at_least,
-        at_most=MOST_TOKENS,
-        reason=reason,
-        remedy="Use for example n_tokens=2; for one token use quadratic_network.",
-    )

@@ -9,10 +9,11 @@ from typing import Any, final
 import numpy as np
 
 from presage.laws.spectral_law import Floats
-from presage.models.attention.channels.channel import MOST_TOKENS, Channel
+from presage.models.attention.channels.channel import Channel
 from presage.models.attention.channels.differences import loss_of, loss_terms, writes
 from presage.models.attention.channels.numeric_prox import minimise, numeric_prox
 from presage.models.attention.channels.traits import BLIND, probes
+from presage.models.attention.declaration import MOST_TOKENS
 
 CLOSE = 1e-4  # relative difference of two ways to compute one thing that is still rounding and differences
 RARE = 0.03  # fraction of points that may differ more: a kink of the loss may be near them

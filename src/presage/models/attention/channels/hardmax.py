@@ -35,7 +35,7 @@ class Hardmax(Channel):
             at_least=2,
             at_most=2,
             reason="the posterior of a hard maximum is in closed form for two tokens only",
-            remedy="Use n_tokens=2, or Softmax(n_tokens, beta) with a large beta.",
+            remedy="Use <n_tokens=2>, or Softmax(n_tokens, beta) with a large beta.",
         )
 
     @property
@@ -62,7 +62,7 @@ class Hardmax(Channel):
             "have a loss with a slope",
             "a hard maximum is flat almost everywhere, and no learner can follow it",
             self,
-            "Use Softmax(2, beta) with a large beta; bayes_optimal(problem) works for Hardmax itself.",
+            "Use Softmax(2, beta) with a large beta; <bayes_optimal()> works for Hardmax itself.",
         )
 
 

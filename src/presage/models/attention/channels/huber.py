@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from presage.laws.spectral_law import Floats
-from presage.models.attention.channels.channel import MOST_TOKENS, Channel
-from presage.protocol import checks
+from presage.models.attention.channels.channel import Channel
+from presage.models.attention.declaration import N_TOKENS_FROM_ONE, THRESHOLD
+from presage.protocol.fields import declared
 
 
 @final
@@ -21,27 +22,8 @@ class Huber(Channel):
     A residual r costs ``r^2`` as in `Linear`, and ``2 threshold |r| - threshold^2`` where ``|r| > threshold``.
     """
 
-    n_tokens: int = 1
-    threshold: float = 1.0
-
-    def __post_init__(self) -> None:
-        tokens = checks.integer(
-            "n_tokens",
-            self.n_tokens,
-            at_least=1,
-            at_most=MOST_TOKENS,
-            reason="a sample has at least one token",
-            remedy="Use for example n_tokens=1.",
-        )
-        threshold = checks.real(
-            "threshold",
-            self.threshold,
-            above=0.0,
-            reason="it is the residual beyond which the loss grows linearly",
-            remedy="Use for example threshold=1.0.",
-        )
-        object.__setattr__(self, "n_tokens", tokens)
-        object.__setattr__(self, "threshold", threshold)
+    n_tokens: int = field(default=1, metadata=declared(N_TOKENS_FROM_ONE))
+    threshold: float = field(default=1.0, metadata=declared(THRESHOLD))
 
     def output(self, z: ArrayLike) -> Floats:
         return self.matrix(z)

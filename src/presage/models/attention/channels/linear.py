@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from presage.laws.spectral_law import Floats
-from presage.models.attention.channels.channel import Channel, checked_tokens
+from presage.models.attention.channels.channel import Channel
+from presage.models.attention.declaration import N_TOKENS_FROM_ONE
+from presage.protocol.fields import declared
 
 
 @final
@@ -17,10 +19,7 @@ from presage.models.attention.channels.channel import Channel, checked_tokens
 class Linear(Channel):
     """Identity activation: the quadratic network for one token, linear attention for more."""
 
-    n_tokens: int = 1
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "n_tokens", checked_tokens(self.n_tokens, 1, "a sample has at least one token"))
+    n_tokens: int = field(default=1, metadata=declared(N_TOKENS_FROM_ONE))
 
     @property
     def n_active(self) -> int:

@@ -1,17 +1,21 @@
-"""Two channels written on the public interface alone, as a user's own channel is: comparisons and robust regression."""
+"""Which of two tokens is preferred: a channel with random labels."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import final
+from dataclasses import dataclass, field, replace
+from typing import Any, Self, final
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
 from presage.laws.spectral_law import Floats
-from presage.models.attention.channels.channel import Channel
-from presage.protocol import checks
+from presage.models.attention.channels.channel import Channel, temperatures
+from presage.models.attention.declaration import BETA, BETA_0
+from presage.protocol.fields import declared
+
+DECIDES = "it is how sharply a difference of scores decides"
+SHARPNESS, TARGET_SHARPNESS = replace(BETA, reason=DECIDES), replace(BETA_0, reason=DECIDES)
 
 
 @final
@@ -23,24 +27,18 @@ class PairComparison(Channel):
     ``sigmoid(beta_0 (R_11 - R_22))``, and the learner's output is its logit ``beta (R_11 - R_22)``.
     """
 
-    beta: float = 1.0
-    beta_0: float | None = None
+    beta: float = field(default=1.0, metadata=declared(SHARPNESS))
+    beta_0: float | None = field(default=None, metadata=declared(TARGET_SHARPNESS))  # the learner's where left out
 
     n_tokens = 2
     labels = (-1.0, 1.0)
 
-    def __post_init__(self) -> None:
-        given = {"beta": self.beta, "beta_0": self.beta if self.beta_0 is None else self.beta_0}
-        for name, value in given.items():
-            number = checks.real(
-                name,
-                value,
-                above=0.0,
-                at_most=1e3,
-                reason="it is how sharply a difference of scores decides",
-                remedy="Use for example beta=1.0; leave beta_0 out to give the target the learner's beta.",
-            )
-            object.__setattr__(self, name, number)
+    def check_together(self) -> None:
+        object.__setattr__(self, "beta_0", self.beta if self.beta_0 is None else self.beta_0)
+
+    def replaced(self, **changes: Any) -> Self:
+        """A copy with some numbers changed; equal sharpnesses stay equal."""
+        return replace(self, **temperatures(self, changes))
 
     def _difference(self, z: ArrayLike) -> Floats:
         """``R_11 - R_22``."""

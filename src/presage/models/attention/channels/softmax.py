@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import final
+from dataclasses import dataclass, field, replace
+from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from presage.laws.spectral_law import Floats
-from presage.models.attention.channels.channel import Channel, checked_tokens
-from presage.protocol import checks
+from presage.models.attention.channels.channel import Channel, temperatures
+from presage.models.attention.declaration import BETA, BETA_0, N_TOKENS
+from presage.protocol.fields import declared
 
 
 @final
@@ -18,28 +19,16 @@ from presage.protocol import checks
 class Softmax(Channel):
     """Row-wise softmax: ``softmax(beta_0 R)`` for the target, ``softmax(beta R)`` for the learner."""
 
-    n_tokens: int = 2
-    beta: float = 1.0
-    beta_0: float | None = None
+    n_tokens: int = field(default=2, metadata=declared(N_TOKENS))
+    beta: float = field(default=1.0, metadata=declared(BETA))
+    beta_0: float | None = field(default=None, metadata=declared(BETA_0))  # that of the learner where it is left out
 
-    def __post_init__(self) -> None:
-        tokens = checked_tokens(
-            self.n_tokens,
-            2,
-            "the softmax of a single entry is 1 whatever the weights, nothing can be learned",
-        )
-        object.__setattr__(self, "n_tokens", tokens)
-        given = {"beta": self.beta, "beta_0": self.beta if self.beta_0 is None else self.beta_0}
-        for name, value in given.items():
-            number = checks.real(
-                name,
-                value,
-                above=0.0,
-                at_most=1e3,
-                reason="it is the inverse temperature of a softmax",
-                remedy="Use for example beta=1.0; leave beta_0 out to give the target the learner's beta.",
-            )
-            object.__setattr__(self, name, number)
+    def check_together(self) -> None:
+        object.__setattr__(self, "beta_0", self.target_beta)
+
+    def replaced(self, **changes: Any) -> Self:
+        """A copy with some numbers changed; equal temperatures stay equal."""
+        return replace(self, **temperatures(self, changes))
 
     @property
     def target_beta(self) -> float:

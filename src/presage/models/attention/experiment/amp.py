@@ -24,7 +24,7 @@ from presage.models.attention.channels.prox_report import REPORTED, TRACE_Z
 from presage.models.attention.channels.softmax import Softmax
 from presage.models.attention.channels.tokens_prox import tokens_prox
 from presage.models.attention.experiment import kernels
-from presage.models.attention.experiment.fit import Fit, Trainer, certify, check_options, finite
+from presage.models.attention.experiment.fit import Fit, certify, finite
 from presage.models.attention.experiment.gradient import LBFGS
 from presage.models.attention.experiment.objective import Evaluation, Objective
 from presage.models.attention.experiment.proximal_gradient import ProximalGradient
@@ -32,6 +32,7 @@ from presage.models.attention.penalties.frobenius import Frobenius
 from presage.models.attention.penalties.nuclear_psd import NuclearPSD
 from presage.models.attention.penalties.penalty import Penalty
 from presage.protocol import checks
+from presage.protocol.trainer import Trainer, check_options
 
 PATIENCE = 25  # iterations without a shorter step before something is done about it
 JITTER = 0.1  # relative steps below this that do not shrink are jumps of single samples

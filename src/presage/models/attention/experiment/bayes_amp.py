@@ -16,9 +16,11 @@ import numpy as np
 from presage.laws.spectral_law import Floats
 from presage.models.attention.channels.score import score
 from presage.models.attention.experiment import kernels
-from presage.models.attention.experiment.fit import Certificate, Fit, Trainer, TrainError, check_options
+from presage.models.attention.experiment.fit import Certificate, Fit
 from presage.models.attention.experiment.objective import Objective
 from presage.protocol import checks
+from presage.protocol.errors import TrainError
+from presage.protocol.trainer import Trainer, check_options
 
 PATIENCE = 12  # iterations without a shorter step before it stops
 HOVERING = 0.05  # relative steps below this are the fluctuations of a finite matrix about its limit

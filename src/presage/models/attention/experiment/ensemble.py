@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from presage.laws.spectral_law import Floats
-from presage.models.attention.experiment.fit import Trainer
+from presage.models.attention.declaration import ESTIMATION_ERROR, MEASURED, TEST_ERROR
 from presage.models.attention.experiment.tokens import Gaussian, Tokens
 from presage.models.attention.penalties.nuclear_psd import NuclearPSD
-from presage.models.attention.problem import Problem
-
-OBSERVABLES = ("test_error", "train_loss", "train_error", "estimation_error", "rank")
+from presage.protocol.ensemble import Ensemble
+from presage.protocol.observables import Observable
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class Ensemble:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Networks(Ensemble):
     """Networks of one problem and one dimension, trained on independent data. A failed seed has NaN and a reason."""
 
-    problem: Problem
-    d: int
-    seeds: tuple[int, ...]
-    trainer: Trainer
-    task: str
     test_error: Floats = field(repr=False)  # loss a fresh, noisy sample
     train_loss: Floats = field(repr=False)  # the whole loss reached, penalty included, over d^2
     train_error: Floats = field(repr=False)  # loss a sample
@@ -40,12 +34,20 @@ class Ensemble:
     converged: NDArray[np.bool_] = field(repr=False)  # whether the trainer's stopping rule was met
     evaluations: NDArray[np.int64] = field(repr=False)  # passes over the data
     seconds: Floats = field(repr=False)
-    failures: dict[int, str]  # reason of each seed that has no result
+    task: str = "label"
     tokens: Tokens = Gaussian()  # noqa: RUF009 - frozen
     centring: str = "trace"
     dtype: str = "float64"
     n_test: int = 20_000
-    notes: tuple[str, ...] = field(default=(), repr=False)
+
+    observables = MEASURED
+    also_measured = ("m", "q")
+    arrays = ("eigenvalues",)
+
+    @property
+    def measured(self) -> tuple[Observable, ...]:
+        """What is measured of them; a posterior mean minimises no loss and has no zeros, so errors only."""
+        return MEASURED if self.trainer.minimises else (TEST_ERROR, ESTIMATION_ERROR)
 
     @property
     def singular_values(self) -> Floats:
@@ -58,35 +60,15 @@ class Ensemble:
         return np.sqrt(np.maximum(self.eigenvalues, 0.0))
 
     @property
-    def caveats(self) -> tuple[str, ...]:
-        """Plain sentences: seeds that failed, and trainers that stopped before their rule was met."""
-        failed = [f"seed {seed} failed: {reason}" for seed, reason in self.failures.items()]
-        return (*failed, *self.notes)
+    def conditions(self) -> dict[str, str]:
+        """Task, tokens, centring and precision, in words."""
+        tokens, centring = type(self.tokens).__name__, f"by the {self.centring}"
+        return {"task": self.task, "tokens": tokens, "centring": centring, "precision": self.dtype}
 
-    def mean(self, name: str) -> float:
-        """Mean of an observable over the seeds that have one."""
-        values = self.values(name)
-        return float(np.mean(values)) if len(values) else float("nan")
-
-    def standard_error(self, name: str) -> float:
-        """Standard error of that mean; NaN with fewer than two seeds."""
-        values = self.values(name)
-        return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
-
-    def values(self, name: str) -> Floats:
-        """An observable of the seeds that have a result."""
-        values: Any = getattr(self, name)
-        return np.asarray(values[[seed not in self.failures for seed in self.seeds]])
-
-    def __str__(self) -> str:
-        done = len(self.seeds) - len(self.failures)
-        lines = [
-            f"{done} networks of d = {self.d}, trained by {self.trainer}",
-            f"task {self.task}, tokens {type(self.tokens).__name__}, centring by the {self.centring}, {self.dtype}",
-        ]
-        if done > 1:
-            lines += [f"{name:<17} {self.mean(name):.6g} +- {self.standard_error(name):.1e}" for name in OBSERVABLES]
-        elif done == 1:
-            lines += [f"{name:<17} {self.mean(name):.6g}" for name in OBSERVABLES]
-            lines.append("a single network has no standard error: use more seeds")
-        return "\n".join([*lines, *(f"caveat: {line}" for line in self.caveats)])
+    @property
+    def departures(self) -> tuple[str, ...]:
+        """Tokens that are not Gaussian: the prediction is for those that are."""
+        if isinstance(self.tokens, Gaussian):
+            return ()
+        kind = type(self.tokens).__name__
+        return (f"the networks saw {kind} tokens, and the prediction is for Gaussian ones.",)

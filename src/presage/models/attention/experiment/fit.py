@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from math import inf
-from typing import Any, NamedTuple, final
+from typing import NamedTuple, final
 
 import numpy as np
 
@@ -14,23 +13,9 @@ from presage.models.attention.channels.linear import Linear
 from presage.models.attention.experiment.objective import Evaluation, Objective
 from presage.models.attention.penalties.frobenius import Frobenius
 from presage.models.attention.penalties.nuclear_psd import NuclearPSD
-from presage.protocol import checks
+from presage.protocol.errors import TrainError
 
 NOTHING = 1e-3  # relative: an S smaller than this is on its way to zero
-
-
-class TrainError(ArithmeticError):
-    """A network could not be trained. ``partial`` is what there was (or None), ``remedy`` says what to try."""
-
-    def __init__(self, what: str, remedy: str, partial: Any = None) -> None:
-        super().__init__(f"{what} {remedy}")
-        self.what = what
-        self.remedy = remedy
-        self.partial = partial
-
-    def __reduce__(self) -> tuple[type[TrainError], tuple[str, str, Any]]:
-        """Pickle whole, so that a worker process can hand the error back."""
-        return type(self), (self.what, self.remedy, self.partial)
 
 
 class Certificate(NamedTuple):
@@ -57,16 +42,6 @@ class Fit:
     seconds: float
     history: Floats = field(repr=False)  # rows (seconds, whole loss), one an iteration
     caveats: tuple[str, ...] = ()
-
-
-class Trainer(ABC):
-    """A way to learn from samples: most minimise the loss."""
-
-    minimises: bool = True  # whether what is found is a minimum of the loss, which then needs a slope and a penalty
-
-    @abstractmethod
-    def fit(self, objective: Objective, rng: np.random.Generator) -> Fit:
-        """Minimise `objective` from a random start."""
 
 
 def certify(
@@ -120,25 +95,5 @@ def finite(evaluation: Evaluation, trainer: str, iteration: int) -> None:
     if not np.isfinite(evaluation.value + evaluation.gradient.sum()):
         raise TrainError(
             f"{trainer} left the finite numbers at iteration {iteration}.",
-            "Use a smaller learning rate, LBFGS(), or check the data for very large entries.",
+            "Use a smaller learning rate, <trainer=LBFGS()>, or check the data for very large entries.",
         )
-
-
-def check_options(trainer: Any) -> None:
-    """Complain about a tolerance or a number of steps that makes no sense; a whole number given as a float is one."""
-    checks.real(
-        "tol",
-        trainer.tol,
-        above=0.0,
-        at_most=1.0,
-        reason="it is a relative accuracy",
-        remedy="Use for example tol=1e-5.",
-    )
-    steps = checks.integer(
-        "steps",
-        trainer.steps,
-        at_least=1,
-        reason="it is the most steps that are taken",
-        remedy="Use for example steps=2000.",
-    )
-    object.__setattr__(trainer, "steps", steps)

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from presage.laws.spectral_law import Floats
-from presage.models.attention.experiment.fit import NOTHING, Fit, Trainer, certify, check_options, finite
+from presage.models.attention.experiment.fit import NOTHING, Fit, certify, finite
 from presage.models.attention.experiment.objective import Evaluation, Objective
 from presage.models.attention.penalties.frobenius import Frobenius
 from presage.models.attention.penalties.nuclear_psd import NuclearPSD
 from presage.protocol import checks
+from presage.protocol.trainer import Trainer, check_options
 
 ROUNDINGS = 3e4  # a gradient is not known better than this many rounding errors
 SADDLE = 1e-2  # residual in S above which a stationary W is no minimum, unless W is too narrow for one
@@ -48,7 +49,7 @@ def whole(objective: Objective, A: Floats) -> tuple[Evaluation, float]:
         "be AMP or ProximalGradient for a penalty of one's own",
         "its values say nothing about its gradient, and at a kink it has none",
         type(penalty).__name__,
-        "Leave trainer out, or use trainer=ProximalGradient().",
+        "Leave trainer out, or use <trainer=ProximalGradient()>.",
     )
 
 

@@ -10,12 +10,13 @@ import numpy as np
 
 from presage.laws.spectral_law import Floats
 from presage.models.attention.channels.linear import Linear
-from presage.models.attention.experiment.fit import Certificate, Fit, Trainer, certify, check_options, finite
+from presage.models.attention.experiment.fit import Certificate, Fit, certify, finite
 from presage.models.attention.experiment.objective import Evaluation, Objective
 from presage.models.attention.penalties.frobenius import Frobenius
 from presage.models.attention.penalties.nuclear_psd import NuclearPSD
 from presage.models.attention.penalties.penalty import Penalty
 from presage.protocol import checks
+from presage.protocol.trainer import Trainer, check_options
 
 LOOK = 10  # iterations between two looks at the duality gap, which costs an eigenvalue problem of its own
 ROUNDINGS = 200.0  # a gap is not known better than this many rounding errors
@@ -50,7 +51,7 @@ class ProximalGradient(Trainer):
                 "be LBFGS, Adam or AMP for this channel",
                 "the loss is not convex in S, and a duality gap proves nothing",
                 self,
-                "Use trainer=LBFGS().",
+                "Use <trainer=LBFGS()>.",
             )
         return self.from_start(objective, np.zeros((objective.d, objective.d)), rng)
 

@@ -1,8 +1,8 @@
-"""Penalties that are built on the interface for one's own: the values r(s), and nothing else."""
+"""An elastic net on the eigenvalues, written by its values alone."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 from typing import final
 
@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from presage.laws.spectral_law import Floats
+from presage.models.attention.declaration import STRENGTH
 from presage.models.attention.penalties.penalty import Penalty
 from presage.protocol import checks
+from presage.protocol.fields import declared
 
 
 @final
@@ -23,16 +25,12 @@ class ElasticSpectral(Penalty):
     is positive semidefinite.
     """
 
-    nuclear: float
-    ridge: float
+    nuclear: float = field(metadata=declared(STRENGTH))
+    ridge: float = field(metadata=declared(STRENGTH))
     lowest: float = -inf
 
-    def __post_init__(self) -> None:
-        remedy = "Use for example ElasticSpectral(nuclear=0.1, ridge=0.05)."
-        for name in ("nuclear", "ridge"):
-            reason = "it is the strength of a penalty"
-            number = checks.real(name, getattr(self, name), at_least=0.0, at_most=1e6, reason=reason, remedy=remedy)
-            object.__setattr__(self, name, number)
+    def check_together(self) -> None:
+        remedy = STRENGTH.remedy
         if not self.nuclear + self.ridge > 0.0:
             reason = "without a penalty the minimum of the loss need not be unique"
             raise checks.complaint("nuclear", "be positive where the ridge is 0", reason, self.nuclear, remedy)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from presage.laws.spectral_law import Floats
+from presage.models.attention.declaration import RIDGE
 from presage.models.attention.penalties.penalty import Penalty
-from presage.protocol import checks
+from presage.protocol.fields import declared
 
 
 @final
@@ -18,18 +19,9 @@ from presage.protocol import checks
 class Frobenius(Penalty):
     """Ridge ``d ridge |S|_F^2`` on a symmetric matrix S that is trained entry by entry."""
 
-    ridge: float
+    ridge: float = field(metadata=declared(RIDGE))
 
-    def __post_init__(self) -> None:
-        number = checks.real(
-            "ridge",
-            self.ridge,
-            at_least=0.0,
-            at_most=1e6,
-            reason="it is the price of the weights",
-            remedy="Use for example ridge=0.01, or ridge=0.0 with ridgeless(problem).",
-        )
-        object.__setattr__(self, "ridge", number)
+    strength = "ridge"
 
     @property
     def vanishes(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import sqrt
 from typing import final
 
@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from presage.laws.spectral_law import Floats
+from presage.models.attention.declaration import WEIGHT_DECAY
 from presage.models.attention.penalties.penalty import Penalty
-from presage.protocol import checks
+from presage.protocol.fields import declared
 
 
 @final
@@ -22,19 +23,10 @@ class NuclearPSD(Penalty):
     In terms of S it is ``d lambda~ Tr S`` with ``lambda~ = sqrt(kappa) weight_decay``: a nuclear norm.
     """
 
-    weight_decay: float
-    lowest = 0.0
+    weight_decay: float = field(metadata=declared(WEIGHT_DECAY))
 
-    def __post_init__(self) -> None:
-        number = checks.real(
-            "weight_decay",
-            self.weight_decay,
-            at_least=0.0,
-            at_most=1e6,
-            reason="it is the price of the weights",
-            remedy="Use for example weight_decay=0.01, or weight_decay=0.0 with ridgeless(problem).",
-        )
-        object.__setattr__(self, "weight_decay", number)
+    lowest = 0.0
+    strength = "weight_decay"
 
     @property
     def vanishes(self) -> bool:

@@ -9,9 +9,10 @@ from numpy.typing import ArrayLike
 
 from presage.laws.spectral_law import Floats
 from presage.models.attention.penalties.numeric_shrink import numeric_shrink
+from presage.protocol.fields import Declared
 
 
-class Penalty(ABC):
+class Penalty(Declared, ABC):
     """A rotation-invariant penalty on ``S``: a function of its eigenvalues, ``d sum_i r(s_i)`` in the loss.
 
     A penalty of one's own defines `value`. It may set `lowest` (0.0 for positive semidefinite students) and `kinks`
@@ -21,6 +22,7 @@ class Penalty(ABC):
 
     lowest: float = -inf  # least eigenvalue that the student may have
     kinks: tuple[float, ...] = (0.0,)  # r is smooth between them
+    strength: str | None = None  # field that multiplies the whole of r, where there is one
 
     @property
     def vanishes(self) -> bool:

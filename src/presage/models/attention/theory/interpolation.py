@@ -42,7 +42,7 @@ def interpolating_point(target: SpectralLaw, noise: float, alpha: float) -> Poin
     if point.residual > 1e-8:
         raise SolveError(
             f"The equations of an interpolating network are met only to {point.residual:.1e}.",
-            "Use a larger noise, or an alpha further from the threshold.",
+            "Use a larger <noise>, or an <alpha> further from the threshold.",
         )
     return point
 
@@ -178,7 +178,7 @@ def _root(excess: Callable[[float], float], start: float, failure: str, xtol: fl
     rising = excess(start) > 0.0
     while rising == (excess(high if rising else low) > 0.0):
         if not LEAST < low <= high < MOST:
-            raise SolveError(failure, "Use a larger noise, or an alpha further from the threshold.")
+            raise SolveError(failure, "Use a larger <noise>, or an <alpha> further from the threshold.")
         low, high = (high, min(high + step, MOST)) if rising else (max(low - step, LEAST), low)
         step *= 2.0
     return float(scipy.optimize.brentq(excess, low, high, xtol=xtol, rtol=1e-14))

@@ -104,18 +104,11 @@ def optimal_regularization(
     Checked: tests/models/attention/theory/test_regularization.py::test_no_other_strength_does_better
     """
     checks.instance(
-        "problem",
-        problem,
-        Problem,
-        reason="the best penalty is that of a learning problem",
-        remedy="Make one with attention(...) or unfactorized_attention(...).",
-    )
-    checks.instance(
         "penalty",
         problem.penalty,
         (NuclearPSD, Frobenius),
         reason="the search is over the one strength of a penalty",
-        remedy="Use NuclearPSD or Frobenius; for others minimise the test_error of solve(problem) yourself.",
+        remedy="Use NuclearPSD or Frobenius; for others minimise the test_error of <solve()> yourself.",
     )
     if measure not in ("test_error", "estimation_error"):
         remedy = 'Use measure="test_error".'

@@ -11,6 +11,7 @@ from presage.laws.spectral_law import SpectralLaw
 from presage.models.attention.channels.channel import Channel
 from presage.models.attention.channels.linear import Linear
 from presage.models.attention.channels.softmax import Softmax
+from presage.models.attention.declaration import MEASURED
 from presage.models.attention.penalties.frobenius import Frobenius
 from presage.models.attention.penalties.nuclear_psd import NuclearPSD
 from presage.models.attention.problem import Problem
@@ -22,6 +23,7 @@ from presage.models.attention.theory.solve import ExplicitMap, Solver, StateEvol
 from presage.models.attention.theory.state_evolution import WeightSide, own_deviation, thresholded
 from presage.protocol import checks
 from presage.protocol.errors import SolveError
+from presage.protocol.prediction import Prediction
 from presage.spectra.symmetric.free import FreeConvolution
 from presage.spectra.symmetric.learned import LearnedSpectrum
 
@@ -33,7 +35,7 @@ NO_NOISE = 1e-9  # noise level of a spectrum that has none
 
 @final
 @dataclass(frozen=True)
-class RidgelessSolution:
+class RidgelessSolution(Prediction):
     """Prediction for a problem whose weight decay or ridge goes to zero."""
 
     problem: Problem
@@ -48,6 +50,8 @@ class RidgelessSolution:
     message: str
     bars: dict[str, float] = field(repr=False, hash=False)
     notes: tuple[str, ...] = field(default=(), repr=False)
+
+    observables = MEASURED
 
     @property
     def train_loss(self) -> float:
@@ -83,11 +87,6 @@ class RidgelessSolution:
             )
         return tuple(said)
 
-    def __str__(self) -> str:
-        names = ("test_error", "train_error", "estimation_error", "rank")
-        lines = [f"{name:<17} {getattr(self, name):.6g} +- {self.error_bars[name]:.1e}" for name in names]
-        return "\n".join([*lines, *(f"caveat: {line}" for line in self.caveats)])
-
 
 def ridgeless(problem: Problem, *, solver: Solver | None = None) -> RidgelessSolution:
     """Predict the limit in which weight decay, or the ridge, goes to zero; its value in `problem` plays no part.
@@ -100,16 +99,9 @@ def ridgeless(problem: Problem, *, solver: Solver | None = None) -> RidgelessSol
     Departs: see `interpolation.interpolating_point`. Erratum 3.
     Checked: tests/models/attention/theory/test_ridgeless.py::test_small_weight_decay_approaches_the_limit
     """
-    checks.instance(
-        "problem",
-        problem,
-        Problem,
-        reason="the limit is that of a learning problem",
-        remedy="Make one with attention(...) or quadratic_network(...).",
-    )
     reason = "the limit is known where labels can be fitted exactly and the penalty has one strength"
     for name, kinds in (("channel", (Linear, Softmax)), ("penalty", (NuclearPSD, Frobenius))):
-        remedy = f"Use {' or '.join(kind.__name__ for kind in kinds)}, or solve(problem) with a weak penalty."
+        remedy = f"Use {' or '.join(kind.__name__ for kind in kinds)}, or <solve()> with a weak penalty."
         checks.instance(name, getattr(problem, name), kinds, reason=reason, remedy=remedy)
     strength = "weight_decay" if isinstance(problem.penalty, NuclearPSD) else "ridge"
     problem = problem.replace(**{strength: 0.0})
@@ -190,7 +182,7 @@ def _beyond(problem: Problem, solver: Solver | None) -> RidgelessSolution:
         raise SolveError(
             "No finite minimum without a penalty was found: a little above interpolation, or where labels are sharp, a "
             "softmax pays less and less for ever larger weights.",
-            "Use solve(problem) with a small penalty, or another alpha.",
+            "Use <solve()> with a small penalty, or another <alpha>.",
             failure.partial,
         ) from None
     values = {name: getattr(found, name) for name in ("test_error", "train_error", "estimation_error", "rank")}

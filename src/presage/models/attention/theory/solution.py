@@ -10,12 +10,14 @@ from typing import NamedTuple, final
 import numpy as np
 
 from presage.laws.spectral_law import Floats
+from presage.models.attention.declaration import MEASURED, REPLICON
 from presage.models.attention.penalties.frobenius import Frobenius
 from presage.models.attention.penalties.nuclear_psd import NuclearPSD
 from presage.models.attention.problem import Problem
 from presage.models.attention.theory import state_evolution
 from presage.models.attention.theory.order_parameters import Conjugates, Overlaps
 from presage.models.attention.theory.replicon import own_weight_factor, replicon, weight_factor
+from presage.protocol.prediction import Prediction
 from presage.spectra.symmetric.free import FreeConvolution
 from presage.spectra.symmetric.functionals import start_of_largest
 from presage.spectra.symmetric.learned import LearnedSpectrum, SingularValues
@@ -35,7 +37,7 @@ class Bulk(NamedTuple):
 
 @final
 @dataclass(frozen=True)
-class Solution:
+class Solution(Prediction):
     """Prediction for a problem in the high-dimensional limit. Every number has an entry in `error_bars`."""
 
     problem: Problem
@@ -52,6 +54,40 @@ class Solution:
     square_slope: float = field(repr=False)  # E |df/dz|_F^2, the sample side of the replicon
     bars: dict[str, float] = field(repr=False, hash=False)
     notes: tuple[str, ...] = field(default=(), repr=False)
+
+    observables = (*MEASURED, REPLICON)
+    compared = tuple(observable.name for observable in MEASURED)
+    spectrum_measured_as = "eigenvalues"
+
+    @property
+    def m(self) -> float:
+        """Overlap of the estimate with the target, ``Tr(S S_0)/d``."""
+        return self.overlaps.m
+
+    @property
+    def q(self) -> float:
+        """Overlap of the estimate with itself, ``Tr(S^2)/d``."""
+        return self.overlaps.q
+
+    @property
+    def Sigma(self) -> float:
+        """Response of the estimate."""
+        return self.overlaps.Sigma
+
+    @property
+    def m_hat(self) -> float:
+        """Weight of the target in what the learner sees."""
+        return self.conjugates.m_hat
+
+    @property
+    def q_hat(self) -> float:
+        """Variance of the noise in what the learner sees."""
+        return self.conjugates.q_hat
+
+    @property
+    def Sigma_hat(self) -> float:
+        """Curvature of what the learner sees."""
+        return self.conjugates.Sigma_hat
 
     @property
     def delta(self) -> float:
@@ -220,8 +256,3 @@ class Solution:
         if problem.penalty.lowest >= 0.0 and problem.target.support[0, 0] < 0:
             said.append("the target has negative eigenvalues, which a positive semidefinite student cannot learn.")
         return tuple(said)
-
-    def __str__(self) -> str:
-        names = ("test_error", "train_loss", "train_error", "estimation_error", "rank", "replicon")
-        lines = [f"{name:<17} {getattr(self, name):.6g} +- {self.error_bars[name]:.1e}" for name in names]
-        return "\n".join([*lines, *(f"caveat: {line}" for line in self.caveats)])

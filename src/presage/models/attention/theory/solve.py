@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, final, overload
+from typing import Any, final
 
 import numpy as np
 
@@ -23,8 +23,6 @@ from presage.models.attention.theory.solution import Solution
 from presage.models.attention.theory.state_evolution import weight_side
 from presage.models.attention.theory.trapezoid import Trapezoid
 from presage.models.attention.theory.unpenalized import solve_unpenalized
-from presage.models.bilinear.problem import BilinearProblem
-from presage.models.bilinear.theory.solution import BilinearSolution, solve_bilinear
 from presage.protocol import checks
 from presage.protocol.errors import SolveError
 
@@ -115,7 +113,7 @@ class ExplicitMap(Solver):
         if residual > tol:
             raise SolveError(
                 f"The two equations of the linear channel are met only to {residual:.1e}.",
-                "Use a larger weight_decay or noise; or take error.partial as it is.",
+                "Use a larger <weight_decay> or <noise>; or take error.partial as it is.",
                 solution,
             )
         return solution
@@ -172,7 +170,7 @@ class StateEvolution(Solver):
                 found = fixed_point.solve_fixed_point(problem, accuracy=accuracy, tol=tol, init=start, **options)
         except NoConvergenceError as failure:
             partial = None if failure.state is None else self._partial(problem, failure.state)
-            remedy = "Pass init= a solution at a nearby alpha or weight_decay, or use a larger weight_decay."
+            remedy = "Pass init= a solution at a nearby <alpha> or <weight_decay>, or use a larger <weight_decay>."
             if not isinstance(channel, Linear | Softmax):
                 remedy += (
                     " Of a channel of your own, look at check_channel(channel) first; an output that is even in z "
@@ -200,7 +198,8 @@ class StateEvolution(Solver):
             raise SolveError(
                 f"The averages over a sample are too rough: test error, loss or rank is known to "
                 f"{100 * found.standard_error:.0f} % of itself only.",
-                "Use a smaller beta or target, whose labels are less sharp, or solver=StateEvolution(most_nodes=...) "
+                "Use a smaller <beta> or <target>, whose labels are less sharp, or "
+                "solver=StateEvolution(most_nodes=...) "
                 "with more nodes; or take error.partial as it is.",
                 solution,
             )
@@ -256,48 +255,20 @@ def _explicit(problem: Problem) -> bool:
     return quadratic.solve_point(problem.target, problem.noise, alpha, strength).functionals.rank <= problem.kappa
 
 
-@overload
 def solve(
     problem: Problem,
-    *,
-    solver: Solver | None = ...,
-    init: Solution | None = ...,
-    tol: float = ...,
-    throw: bool = ...,
-) -> Solution: ...
-
-
-@overload
-def solve(problem: BilinearProblem) -> BilinearSolution: ...
-
-
-def solve(
-    problem: Problem | BilinearProblem,
     *,
     solver: Solver | None = None,
     init: Solution | None = None,
     tol: float = 1e-6,
     throw: bool = True,
-) -> Solution | BilinearSolution:
+) -> Solution:
     """Predict what the minimum of the loss of `problem` looks like in the high-dimensional limit.
 
     `solver` is chosen by the channel when left out; `init` is a solution nearby to start from; `tol` is the residual of
     the equations that is aimed at (what is left of it is in `residual` and in the error bars); with ``throw=False`` a
-    failed solve returns its partial solution instead of raising. Matrices without symmetry (a `BilinearProblem`) have
-    one way to be solved, and take no options.
+    failed solve returns its partial solution instead of raising.
     """
-    if isinstance(problem, BilinearProblem):
-        if solver is not None or init is not None:
-            reason, remedy = "matrices without symmetry have one way to be solved", "Leave solver and init out."
-            raise checks.complaint("solver", "be left out here", reason, solver or init, remedy)
-        return solve_bilinear(problem)
-    checks.instance(
-        "problem",
-        problem,
-        Problem,
-        reason="solve predicts the outcome of a learning problem",
-        remedy="Make one with attention(...), quadratic_network(...) or linear_attention(...).",
-    )
     problem.must_have_a_penalty()
     tol = checks.real(
         "tol",
@@ -305,7 +276,7 @@ def solve(
         above=0.0,
         at_most=1e-2,
         reason="it is the residual of the equations",
-        remedy="Use tol=1e-6.",
+        remedy="Use <tol=1e-6>.",
     )
     if init is not None:
         checks.instance(

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf, isinf
-from typing import final, overload
+from typing import final
 
 from presage.models.attention.channels.linear import Linear
 from presage.models.attention.channels.softmax import Softmax
+from presage.models.attention.declaration import THRESHOLDS
 from presage.models.attention.penalties.frobenius import Frobenius
 from presage.models.attention.problem import Problem
 from presage.models.attention.theory import low_rank, recovery
 from presage.models.attention.theory.interpolation import interpolation_threshold
-from presage.models.bilinear.problem import BilinearProblem
-from presage.models.bilinear.thresholds import BilinearThresholds, bilinear_thresholds
 from presage.protocol import checks
+from presage.protocol.prediction import SampleSizes
 
 LOW_RANK = 0.1  # above it there is no sharp onset of learning
 
 
 @final
 @dataclass(frozen=True)
-class Thresholds:
+class Thresholds(SampleSizes):
     """Thresholds in ``alpha = n/d^2``; where there is none it is infinite."""
 
     interpolation: float  # most samples that the model fits exactly as its penalty vanishes
@@ -31,30 +31,10 @@ class Thresholds:
     weak_recovery: float  # anything is learned at all, in the limit of low rank
     caveats: tuple[str, ...] = ()
 
-    def __str__(self) -> str:
-        words = {
-            "interpolation": "labels are fitted exactly up to",
-            "perfect_recovery": "weight decay finds the target from",
-            "unfactorized_recovery": "training S itself finds it from",
-            "bayes_recovery": "the best of all methods from",
-            "weak_recovery": "something is learned from (low rank)",
-        }
-        lines = [
-            f"{text:<37} " + ("no alpha" if isinf(value := getattr(self, name)) else f"alpha = {value:.6g}")
-            for name, text in words.items()
-        ]
-        return "\n".join([*lines, *(f"caveat: {line}" for line in self.caveats)])
+    observables = THRESHOLDS
 
 
-@overload
-def thresholds(problem: Problem) -> Thresholds: ...
-
-
-@overload
-def thresholds(problem: BilinearProblem) -> BilinearThresholds: ...
-
-
-def thresholds(problem: Problem | BilinearProblem) -> Thresholds | BilinearThresholds:
+def thresholds(problem: Problem) -> Thresholds:
     """Thresholds of a problem: how many samples it fits, and from how many on the target is found.
 
     They follow from those of a quadratic network: a sample of linear attention is worth ``L_in`` of its labels, one of
@@ -64,21 +44,12 @@ def thresholds(problem: Problem | BilinearProblem) -> Thresholds | BilinearThres
     Departs: recovery without factors is at 1/2 in units of (L_in - 1) alpha, not of alpha. Erratum 6.
     Checked: tests/models/attention/theory/test_thresholds.py::test_thresholds_count_the_components_of_a_sample
     """
-    if isinstance(problem, BilinearProblem):
-        return bilinear_thresholds(problem)
-    checks.instance(
-        "problem",
-        problem,
-        Problem,
-        reason="thresholds are those of a learning problem",
-        remedy="Make one with attention(...) or quadratic_network(...).",
-    )
     checks.instance(
         "channel",
         problem.channel,
         (Linear, Softmax),
         reason="thresholds are known where a label fixes what the channel sees of the pre-activation",
-        remedy="Use Linear or Softmax, or look where the error of solve(problem) falls as alpha grows.",
+        remedy="Use Linear or Softmax, or look where the error of <solve()> falls as <alpha> grows.",
     )
     target, noise, components = problem.target, problem.noise, problem.channel.n_active
     trains_S = isinstance(problem.penalty, Frobenius)

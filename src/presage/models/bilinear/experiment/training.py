@@ -9,8 +9,8 @@ from typing import Any, final
 import numpy as np
 
 from presage.laws.spectral_law import Floats
-from presage.models.attention.experiment.fit import TrainError
 from presage.models.bilinear.experiment.measurements import Measurements
+from presage.protocol.errors import TrainError
 
 LOOK = 10  # iterations between two looks at the duality gap
 MARGIN = 1.02  # on the largest curvature, which power iteration approaches from below

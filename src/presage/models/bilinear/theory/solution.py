@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import sqrt
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from presage.laws.spectral_law import Floats
+from presage.models.bilinear.declaration import MEASURED
 from presage.models.bilinear.problem import BilinearProblem
 from presage.models.bilinear.theory.explicit_map import solve_bilinear_point
 from presage.models.bilinear.thresholds import minimal_nuclear_norm
 from presage.protocol import checks
 from presage.protocol.errors import SolveError
+from presage.protocol.prediction import Prediction
 from presage.spectra.rectangular.convolution import RectangularConvolution
 
-SOLVED = 1e-6  # residual of an answer, as in `solve`; narrow bands far from zero leave more than Newton's goal
+SOLVED = 1e-6  # residual of an answer; narrow bands far from zero leave more than Newton's goal
 UNIVERSAL = (
     "the measurements q_a k_b' of tokens are replaced by Gaussian matrices of the same covariance (heuristic; "
     "the scores of one sample share their tokens)."
@@ -84,7 +86,7 @@ class LearnedSingularValues:
 
 @final
 @dataclass(frozen=True)
-class BilinearSolution:
+class BilinearSolution(Prediction):
     """Prediction for the minimum of the loss in the limit of large matrices."""
 
     problem: BilinearProblem
@@ -98,6 +100,10 @@ class BilinearSolution:
     residual: float  # what is left of the equations, relative
     evaluations: int
     bars: dict[str, float] = field(repr=False, hash=False)
+    notes: tuple[str, ...] = field(default=(), repr=False)
+
+    observables = MEASURED
+    compared = tuple(observable.name for observable in MEASURED)
 
     @cached_property
     def spectrum(self) -> LearnedSingularValues:
@@ -112,17 +118,15 @@ class BilinearSolution:
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """Plain sentences: what is heuristic here."""
-        return caveats_of(self.problem)
-
-    def __str__(self) -> str:
-        names = ("test_error", "train_loss", "train_error", "estimation_error", "rank")
-        lines = [f"{name:<17} {getattr(self, name):.6g} +- {self.error_bars[name]:.1e}" for name in names]
-        return "\n".join([*lines, *(f"caveat: {line}" for line in self.caveats)])
+        """Plain sentences: what is heuristic here, and what went wrong."""
+        return (*caveats_of(self.problem), *self.notes)
 
 
-def solve_bilinear(problem: BilinearProblem) -> BilinearSolution:
+def solve(problem: BilinearProblem, *, tol: float = SOLVED, throw: bool = True) -> BilinearSolution:
     """Predict the minimum of the loss with weight decay on both factors.
+
+    `tol` is the residual of the two equations that is still an answer; with ``throw=False`` a failed solve returns its
+    partial solution, with a caveat, instead of raising.
 
     With alpha the measurements an entry, ``loss/(d L) = delta^2 (alpha - I)^2 + (2 lambda/sqrt(b)) int_c (x-c) nu``,
     its first term alpha times the training error of a measurement.
@@ -130,12 +134,8 @@ def solve_bilinear(problem: BilinearProblem) -> BilinearSolution:
     Equation: derived: the residual of a training sample is that of a fresh one times ``1 - I/alpha``.
     Checked: tests/models/bilinear/test_bilinear.py::test_trained_regression_is_on_the_curve
     """
-    checks.instance(
-        "problem",
-        problem,
-        BilinearProblem,
-        reason="this predicts the fit of a matrix without symmetry",
-        remedy="Use for example bilinear_regression(GaussianProduct(0.5), alpha=0.5, weight_decay=0.1).",
+    tol = checks.real(
+        "tol", tol, above=0.0, at_most=1e-2, reason="it is the residual of the equations", remedy="Use <tol=1e-6>."
     )
     decay, alpha, target, noise = problem.weight_decay, problem.alpha_eff, problem.target, problem.noise
     if decay is None:
@@ -144,7 +144,7 @@ def solve_bilinear(problem: BilinearProblem) -> BilinearSolution:
             "be a number",
             "the fit is a minimum of the loss with weight decay",
             decay,
-            "Use problem.replace(weight_decay=0.1), or bayes_optimal(problem), which needs none.",
+            "Use <weight_decay=0.1>, or <bayes_optimal()>, which needs none.",
         )
     if decay == 0.0 and alpha >= 1.0:
         return _least_squares(problem)
@@ -157,12 +157,15 @@ def solve_bilinear(problem: BilinearProblem) -> BilinearSolution:
     solution = _solution(
         problem, f.delta, f.c, f.risk, fit / alpha, loss, f.rank, point.residual, point.evaluations, f.relative_error
     )
-    if point.residual > SOLVED:
-        raise SolveError(
+    if point.residual > tol:
+        failure = SolveError(
             f"The two equations are left with a residual of {point.residual:.1e}.",
-            "Use a larger weight_decay, or 0.0 for its limit.",
+            "Use a larger <weight_decay>, or <weight_decay=0.0> for its limit.",
             solution,
         )
+        if throw:
+            raise failure
+        return replace(solution, notes=(str(failure),))
     return solution
 
 
@@ -170,7 +173,7 @@ def _least_squares(problem: BilinearProblem) -> BilinearSolution:
     """Without weight decay and with more measurements than entries the fit is least squares: nothing is cut."""
     alpha = problem.alpha_eff
     if problem.noise > 0.0 and alpha == 1.0:
-        raise SolveError("At alpha = 1 the error of least squares is infinite.", "Use a positive weight_decay.")
+        raise SolveError("At alpha = 1 the error of least squares is infinite.", "Use a positive <weight_decay>.")
     variance = problem.noise / (alpha - 1.0) if problem.noise > 0.0 else 0.0
     loss = variance * (alpha - 1.0) ** 2
     rank = 1.0 if variance > 0.0 else problem.target.nonzero
@@ -190,7 +193,7 @@ def _solution(
     relative_error: float = 0.0,
 ) -> BilinearSolution:
     count = problem.components
-    values = {
+    values: dict[str, Any] = {
         "estimation_error": risk,
         "test_error": count * (risk + problem.noise),
         "train_error": count * train,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from presage.sweeps.observed import BAR, PER_SEED
+from presage.sweeps.observed import BAR
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 ALWAYS = ("outcome", "caveats", "n_seeds")
 
 
-def kept(table: xr.Dataset, *names: str) -> xr.Dataset:
+def slimmed(table: xr.Dataset, *names: str) -> xr.Dataset:
     """The observables `names` of a table with their error bars, and what its cells say about themselves.
 
     Eigenvalues of trained networks are for histograms, and single precision is enough for those.
     """
     bars = [name + BAR for name in names]
     slim = table[[name for name in (*names, *bars, *ALWAYS) if name in table]]
-    slim = slim.assign({name: slim[name].astype(np.float32) for name in PER_SEED if name in slim})
+    slim = slim.assign({str(name): slim[name].astype(np.float32) for name in slim if "seed" in slim[name].dims})
     return slim.assign_attrs(core_seconds=round(float(table["seconds"].sum()), 1))

@@ -1,0 +1,299 @@
+"""What this model is, for who asks and who looks: its problems by name, its fields, its observables, its verbs.
+
+Nothing heavy is imported here: `presage --help` reads it.
+"""
+
+from __future__ import annotations
+
+from presage.protocol.fields import Number, Part
+from presage.protocol.model import Model, NamedProblem
+from presage.protocol.observables import Observable
+
+HERE = "presage.models.attention"
+MOST_TOKENS = 64
+
+TARGET = Part(
+    "law of the target's eigenvalues",
+    kind="presage.laws.spectral_law.SpectralLaw",
+    example="MarchenkoPastur(0.5)",
+    reason="a problem is made of a target law, a channel and a penalty",
+)
+CHANNEL = Part(
+    "what labels and loss see of the matrix",
+    kind=f"{HERE}.channels.channel.Channel",
+    example="Softmax(2)",
+    reason=TARGET.reason,
+)
+PENALTY = Part(
+    "price of the weights",
+    kind=f"{HERE}.penalties.penalty.Penalty",
+    example="NuclearPSD(0.01)",
+    reason=TARGET.reason,
+)
+ALPHA = Number(
+    "samples over the squared dimension, n/d^2",
+    symbol=r"\alpha",
+    label="samples  $\\alpha = n/d^2$",
+    above=0.0,
+    at_most=1e6,
+    scale="logarithmic",
+    example=0.5,
+    reason="it is the number of samples over the squared dimension, n/d^2",
+)
+NOISE = Number(
+    "variance of the label noise",
+    symbol=r"\Delta",
+    at_least=0.0,
+    at_most=1e6,
+    example=0.5,
+    reason="it is the variance of the label noise, and beyond 1e6 the labels hold nothing of the target",
+    remedy="Use for example <noise=0.5>, or <noise=0.0> for clean labels.",
+)
+KAPPA = Number(
+    "width of the student over the dimension, m/d",
+    symbol=r"\kappa",
+    label="width of the student  $m/d$",
+    above=0.0,
+    at_most=1e6,
+    example=1.0,
+    reason="it is the width of the student over the dimension, m/d",
+    remedy="Use for example <kappa=1.0>.",
+)
+WEIGHT_DECAY = Number(
+    "weight decay on the factors of the layer",
+    symbol=r"\lambda",
+    label="weight decay",
+    at_least=0.0,
+    at_most=1e6,
+    scale="logarithmic",
+    example=0.01,
+    reason="it is the price of the weights",
+    remedy="Use for example <weight_decay=0.01>, or <weight_decay=0.0> with <ridgeless()>.",
+)
+RIDGE = Number(
+    "ridge on a matrix that is trained entry by entry",
+    symbol=r"\tau",
+    label="ridge",
+    at_least=0.0,
+    at_most=1e6,
+    scale="logarithmic",
+    example=0.01,
+    reason="it is the price of the weights",
+    remedy="Use for example <ridge=0.01>, or <ridge=0.0> with <ridgeless()>.",
+)
+STRENGTH = Number(  # of one part of an elastic net
+    "strength of a penalty",
+    at_least=0.0,
+    at_most=1e6,
+    scale="logarithmic",
+    example=0.1,
+    reason="it is the strength of a penalty",
+    remedy="Use for example ElasticSpectral(nuclear=0.1, ridge=0.05).",
+)
+N_TOKENS = Number(
+    "tokens of a sequence",
+    symbol="T",
+    label="tokens",
+    at_least=2,
+    at_most=MOST_TOKENS,
+    whole=True,
+    example=2,
+    reason="the softmax of a single entry is 1 whatever the weights, nothing can be learned",
+    remedy="Use for example <n_tokens=2>; for one token use quadratic_network.",
+)
+N_TOKENS_FROM_ONE = Number(
+    N_TOKENS.words,
+    symbol="T",
+    label="tokens",
+    at_least=1,
+    at_most=MOST_TOKENS,
+    whole=True,
+    example=1,
+    reason="a sample has at least one token",
+    remedy="Use for example <n_tokens=2>; for one token use quadratic_network.",
+)
+BETA = Number(
+    "inverse temperature of the softmax",
+    symbol=r"\beta",
+    above=0.0,
+    at_most=1e3,
+    scale="logarithmic",
+    example=1.0,
+    reason="it is the inverse temperature of a softmax",
+    remedy="Use for example <beta=1.0>; leave <beta_0> out to give the target the learner's <beta>.",
+)
+BETA_0 = Number(
+    "that of the target, if it is another",
+    symbol=r"\beta_0",
+    label="beta of the target",
+    above=0.0,
+    at_most=1e3,
+    optional=True,
+    scale="logarithmic",
+    reason=BETA.reason,
+    remedy=BETA.remedy,
+)
+THRESHOLD = Number(
+    "residual beyond which the loss grows linearly",
+    above=0.0,
+    scale="logarithmic",
+    example=1.0,
+    reason="it is the residual beyond which the loss grows linearly",
+    remedy="Use for example <threshold=1.0>.",
+)
+
+TEST_ERROR = Observable("test_error", "loss on a fresh, noisy sample", "test error")
+TRAIN_LOSS = Observable("train_loss", "whole loss, with its penalty, over d^2", "training loss / d²")
+TRAIN_ERROR = Observable("train_error", "loss a sample at the minimum", "training error")
+ESTIMATION_ERROR = Observable("estimation_error", "|S_fit - S_0|_F^2 / d", "estimation error")
+RANK = Observable("rank", "fraction of non-zero eigenvalues", "rank / d", fraction=True)
+MEASURED = (TEST_ERROR, TRAIN_LOSS, TRAIN_ERROR, ESTIMATION_ERROR, RANK)  # of predictions and of networks alike
+REPLICON = Observable("replicon", "below 1: the prediction is stable")
+BAYES = (
+    Observable("mmse", "least estimation error of any method"),
+    TEST_ERROR,
+    Observable("delta", "noise at which the target is seen"),
+    Observable("mutual_information", "of all labels, over d^2, in nats", "information / d²"),
+)
+RECOVERY = "recovery"
+THRESHOLDS = (
+    Observable("interpolation", "labels are fitted exactly up to here", "interpolation"),
+    Observable("perfect_recovery", "weight decay finds the target from here", "recovery"),
+    Observable("unfactorized_recovery", "training S itself finds it from here", "recovery without factors"),
+    Observable("bayes_recovery", "the best of all methods finds it from here", "recovery (best method)"),
+    Observable("weak_recovery", "something is learned from here (low rank)", "weak recovery"),
+)
+
+NO_SLOPE = "its output has no slope"
+UNTRAINED = dict.fromkeys(("solve", "simulate", "ridgeless", "optimal_regularization"), NO_SLOPE)
+NOISY = {"alpha": 0.5, "noise": 0.5}
+
+MODEL = Model(
+    name="attention",
+    words="quadratic networks and single-head attention, a symmetric matrix seen through a channel",
+    verbs={
+        "solve": f"{HERE}.theory.solve:solve",
+        "simulate": f"{HERE}.experiment.simulate:simulate",
+        "thresholds": f"{HERE}.theory.thresholds:thresholds",
+        "bayes_optimal": f"{HERE}.bayes.optimal:bayes_optimal",
+        "bayes_curve": f"{HERE}.bayes.curve:bayes_curve",
+        "ridgeless": f"{HERE}.theory.ridgeless:ridgeless",
+        "optimal_regularization": f"{HERE}.theory.regularization:optimal_regularization",
+    },
+    measured=MEASURED,
+    trainers={
+        "amp": f"{HERE}.experiment.amp:AMP",
+        "lbfgs": "presage.training.trainers:LBFGS",
+        "adam": "presage.training.trainers:Adam",
+        "proximal": "presage.training.trainers:ProximalGradient",
+        "bayes-amp": f"{HERE}.bayes.denoiser:bayes_amp",
+    },
+    named=(
+        NamedProblem(
+            "attention",
+            "single-head tied softmax attention with weight decay on its factor",
+            f"{HERE}.named:attention",
+            {
+                "target": TARGET,
+                "alpha": ALPHA,
+                "weight_decay": WEIGHT_DECAY,
+                "noise": NOISE,
+                "n_tokens": N_TOKENS,
+                "beta": BETA,
+                "beta_0": BETA_0,
+                "kappa": KAPPA,
+            },
+            begin=NOISY,
+        ),
+        NamedProblem(
+            "quadratic",
+            "two-layer network with quadratic activation and weight decay",
+            f"{HERE}.named:quadratic_network",
+            {"target": TARGET, "alpha": ALPHA, "weight_decay": WEIGHT_DECAY, "noise": NOISE, "kappa": KAPPA},
+            begin=NOISY,
+        ),
+        NamedProblem(
+            "linear-attention",
+            "attention without its softmax",
+            f"{HERE}.named:linear_attention",
+            {
+                "target": TARGET,
+                "alpha": ALPHA,
+                "weight_decay": WEIGHT_DECAY,
+                "noise": NOISE,
+                "n_tokens": N_TOKENS_FROM_ONE,
+                "kappa": KAPPA,
+            },
+            begin=NOISY,
+        ),
+        NamedProblem(
+            "unfactorized",
+            "softmax attention whose matrix is trained entry by entry, with a ridge",
+            f"{HERE}.named:unfactorized_attention",
+            {
+                "target": TARGET,
+                "alpha": ALPHA,
+                "ridge": RIDGE,
+                "noise": NOISE,
+                "n_tokens": N_TOKENS,
+                "beta": BETA,
+                "beta_0": BETA_0,
+            },
+            begin=NOISY,
+        ),
+        NamedProblem(
+            "hardmax",
+            "attention to the token of the largest score alone, for two tokens",
+            f"{HERE}.named:hardmax_attention",
+            {"target": TARGET, "alpha": ALPHA, "noise": NOISE, "kappa": KAPPA},
+            begin=NOISY,
+            lacks=UNTRAINED,
+        ),
+        NamedProblem(
+            "pair-comparison",
+            "a quadratic score, learned from which of two tokens is preferred",
+            f"{HERE}.named:pair_comparison",
+            {
+                "target": TARGET,
+                "alpha": ALPHA,
+                "weight_decay": WEIGHT_DECAY,
+                "noise": NOISE,
+                "beta": BETA,
+                "beta_0": BETA_0,
+                "kappa": KAPPA,
+            },
+            begin=NOISY,
+        ),
+        NamedProblem(
+            "robust",
+            "quadratic network trained with the Huber loss",
+            f"{HERE}.named:robust_network",
+            {
+                "target": TARGET,
+                "alpha": ALPHA,
+                "weight_decay": WEIGHT_DECAY,
+                "noise": NOISE,
+                "threshold": THRESHOLD,
+                "n_tokens": N_TOKENS_FROM_ONE,
+                "kappa": KAPPA,
+            },
+            begin=NOISY,
+        ),
+        NamedProblem(
+            "elastic",
+            "softmax attention with an elastic net on the eigenvalues of its matrix",
+            f"{HERE}.named:elastic_attention",
+            {
+                "target": TARGET,
+                "alpha": ALPHA,
+                "nuclear": STRENGTH,
+                "ridge": STRENGTH,
+                "noise": NOISE,
+                "n_tokens": N_TOKENS,
+                "beta": BETA,
+                "beta_0": BETA_0,
+            },
+            begin=NOISY,
+        ),
+    ),
+)

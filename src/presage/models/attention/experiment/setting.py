@@ -1,0 +1,154 @@
+"""One network from one seed: draw target and data, train, measure."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from presage.laws.empirical import Empirical
+from presage.laws.marchenko_pastur import MarchenkoPastur
+from presage.laws.power_law import PowerLaw
+from presage.models.attention.experiment.data import (
+    Centring,
+    Storage,
+    Task,
+    sample,
+    sample_target,
+    stream,
+    token_means,
+)
+from presage.models.attention.experiment.ensemble import Networks
+from presage.models.attention.experiment.objective import Objective
+from presage.models.attention.experiment.tokens import Tokens
+from presage.models.attention.penalties.nuclear_psd import NuclearPSD
+from presage.models.attention.problem import Problem
+from presage.protocol import checks
+from presage.protocol.ensemble import GIGABYTE, Outcome, Setting, streams
+from presage.protocol.trainer import Trainer
+from presage.training.ordered_sums import one_blas_thread
+
+
+@final
+@dataclass(frozen=True)
+class NetworkSetting(Setting):
+    """Everything about a run but its seed."""
+
+    problem: Problem
+    d: int
+    trainer: Trainer
+    task: Task
+    tokens: Tokens
+    centring: Centring
+    n_test: int
+    dtype: Any
+    storage: Storage
+
+    kind = Networks
+    too_large = 'Use a smaller <d>, <alpha> or <kappa>, <dtype="float32">, or <storage="disk">.'
+
+    @property
+    def n(self) -> int:
+        """Number of training samples."""
+        return round(self.problem.alpha * self.d**2)
+
+    @property
+    def width(self) -> int:
+        """Number of columns of W."""
+        return max(1, round(self.problem.kappa * self.d))
+
+    @property
+    def token_bytes(self) -> int:
+        """Size of the training tokens."""
+        return int(self.n * self.problem.channel.n_tokens * self.d * np.dtype(self.dtype).itemsize)
+
+    @property
+    def memory(self) -> int:
+        """Bytes that one network needs: tokens, labels and messages of each sample, matrices of the trainer."""
+        T, n_in = self.problem.channel.n_tokens, self.problem.channel.n_in
+        samples = 8 * self.n * (3 * T * T + 5 * n_in)
+        means = T * T * self.d if self.centring == "mean" else 0
+        matrices = 8 * self.d * (60 * max(self.d, self.width) + means)
+        return (self.token_bytes if self.storage == "memory" else 0) + samples + matrices
+
+    @property
+    def size(self) -> str:
+        """What makes the network large."""
+        return f"{self.n} samples and a width of {self.width}"
+
+    def check_workers(self, workers: int) -> None:
+        """Complain where the tokens of so many networks do not fit the disk that is to hold them."""
+        room = shutil.disk_usage(tempfile.gettempdir()).free
+        if self.storage == "disk" and workers * self.token_bytes > room:
+            raise checks.complaint(
+                "storage",
+                "be a disk with room for the tokens",
+                f"{workers} x {self.token_bytes / GIGABYTE:.3g} GB are needed, {room / GIGABYTE:.3g} GB are free",
+                self.storage,
+                "Free some space, set TMPDIR to a larger disk, or use fewer <processes>.",
+            )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What differs from the problem as the theory has it, in plain sentences."""
+        said, target, d = [], self.problem.target, self.d
+        widths = {"kappa": self.problem.kappa} if isinstance(self.problem.penalty, NuclearPSD) else {}
+        if isinstance(target, MarchenkoPastur):
+            widths["kappa_0"] = target.kappa_0
+        for name, ratio in widths.items():
+            whole = max(1, round(ratio * d))
+            if abs(whole - ratio * d) > 1e-9 * d:
+                said.append(f"{name} d = {ratio * d:g} is not a whole number: the networks have {whole}.")
+        if isinstance(target, PowerLaw | Empirical) and d % len(target.atoms.positions):
+            said.append(
+                f"the target has {len(target.atoms.positions)} different eigenvalues, and a matrix of d = {d} cannot "
+                "hold each equally often: every network draws its own. Use a target of d eigenvalues."
+            )
+        if self.dtype == "float32":
+            said.append("float32: gradients are known to about 4e-3 of their parts, and stopping rules go no further.")
+        return tuple(said)
+
+    def train(self, seed: int, threads: int) -> Outcome:
+        """Draw target and data, train, measure; matrix products are on one thread each."""
+        with one_blas_thread():
+            return self._train(seed, threads)
+
+    def _train(self, seed: int, threads: int) -> Outcome:
+        problem, channel, d = self.problem, self.problem.channel, self.d
+        for_target, for_data, for_trainer, for_test = streams(seed, d)
+        options = {"tokens": self.tokens, "noise": problem.noise, "task": self.task, "dtype": self.dtype}
+        S_0 = sample_target(problem.target, d, for_target)
+        samples = sample(S_0, channel, self.n, for_data, storage=self.storage, threads=threads, **options)
+        means = token_means(samples) if self.centring == "mean" else None
+        objective = Objective(samples, channel, problem.penalty, self.width, means, threads)
+        fit = self.trainer.fit(objective, for_trainer)
+        total = 0.0
+        for block in stream(S_0, channel, self.n_test, for_test, threads=threads, **options):
+            total += objective.with_samples(block).loss_at(fit.S)
+        certificate = fit.certificate
+        return Outcome(
+            seed,
+            {
+                "test_error": total / self.n_test,
+                "train_loss": fit.loss / d**2,
+                "train_error": fit.train_error,
+                "estimation_error": float(np.sum((fit.S - S_0) ** 2)) / d,
+                "rank": certificate.rank,
+                "m": float(np.sum(fit.S * S_0)) / d,
+                "q": float(np.sum(fit.S**2)) / d,
+                "eigenvalues": np.asarray(np.linalg.eigvalsh(fit.S), dtype=np.float64),
+                "residual": certificate.residual,
+                "gap": certificate.gap,
+                "converged": fit.converged,
+                "evaluations": fit.evaluations,
+                "seconds": fit.seconds,
+            },
+            fit.caveats,
+        )
+
+    def described(self) -> dict[str, Any]:
+        """Task, tokens, centring, precision and the size of the test."""
+        return {name: getattr(self, name) for name in ("task", "tokens", "centring", "dtype", "n_test")}

@@ -1,0 +1,120 @@
+"""Problems of this model that have a name: each a target, a channel and a penalty."""
+
+from __future__ import annotations
+
+from math import inf
+
+from presage.laws.spectral_law import SpectralLaw
+from presage.models.attention.channels.hardmax import Hardmax
+from presage.models.attention.channels.huber import Huber
+from presage.models.attention.channels.linear import Linear
+from presage.models.attention.channels.pair_comparison import PairComparison
+from presage.models.attention.channels.softmax import Softmax
+from presage.models.attention.penalties.elastic_spectral import ElasticSpectral
+from presage.models.attention.penalties.frobenius import Frobenius
+from presage.models.attention.penalties.nuclear_psd import NuclearPSD
+from presage.models.attention.problem import Problem
+
+
+def attention(
+    target: SpectralLaw,
+    *,
+    alpha: float,
+    weight_decay: float,
+    noise: float = 0.0,
+    n_tokens: int = 2,
+    beta: float = 1.0,
+    beta_0: float | None = None,
+    kappa: float = 1.0,
+) -> Problem:
+    """Single-head tied softmax attention with weight decay on its factor W, of width ``m = kappa d``."""
+    return Problem(target, Softmax(n_tokens, beta, beta_0), NuclearPSD(weight_decay), alpha, noise, kappa)
+
+
+def quadratic_network(
+    target: SpectralLaw, *, alpha: float, weight_decay: float, noise: float = 0.0, kappa: float = 1.0
+) -> Problem:
+    """Two-layer network with quadratic activation and weight decay: one token, identity output."""
+    return Problem(target, Linear(1), NuclearPSD(weight_decay), alpha, noise, kappa)
+
+
+def linear_attention(
+    target: SpectralLaw,
+    *,
+    alpha: float,
+    weight_decay: float,
+    noise: float = 0.0,
+    n_tokens: int = 2,
+    kappa: float = 1.0,
+) -> Problem:
+    """Attention without its softmax: the T x T matrix of scores is the output."""
+    return Problem(target, Linear(n_tokens), NuclearPSD(weight_decay), alpha, noise, kappa)
+
+
+def unfactorized_attention(
+    target: SpectralLaw,
+    *,
+    alpha: float,
+    ridge: float,
+    noise: float = 0.0,
+    n_tokens: int = 2,
+    beta: float = 1.0,
+    beta_0: float | None = None,
+) -> Problem:
+    """Softmax attention whose symmetric matrix S is trained entry by entry, with a ridge on it."""
+    return Problem(target, Softmax(n_tokens, beta, beta_0), Frobenius(ridge), alpha, noise)
+
+
+def hardmax_attention(
+    target: SpectralLaw, *, alpha: float, noise: float = 0.0, weight_decay: float = 0.0, kappa: float = 1.0
+) -> Problem:
+    """Attention to the token of the largest score alone, for two tokens: it has a Bayes-optimal error, but no slope."""
+    return Problem(target, Hardmax(2), NuclearPSD(weight_decay), alpha, noise, kappa)
+
+
+def pair_comparison(
+    target: SpectralLaw,
+    *,
+    alpha: float,
+    weight_decay: float,
+    noise: float = 0.0,
+    beta: float = 1.0,
+    beta_0: float | None = None,
+    kappa: float = 1.0,
+) -> Problem:
+    """Learn a quadratic score ``x' S x`` from which of two tokens is preferred, with weight decay on its factor W.
+
+    `noise` is a variance inside the target's scores; the label is random beyond that, the more so the smaller
+    ``beta_0``.
+    """
+    return Problem(target, PairComparison(beta, beta_0), NuclearPSD(weight_decay), alpha, noise, kappa)
+
+
+def robust_network(
+    target: SpectralLaw,
+    *,
+    alpha: float,
+    weight_decay: float,
+    noise: float = 0.0,
+    threshold: float = 1.0,
+    n_tokens: int = 1,
+    kappa: float = 1.0,
+) -> Problem:
+    """Quadratic network (linear attention for more tokens) trained with the Huber loss instead of the square."""
+    return Problem(target, Huber(n_tokens, threshold), NuclearPSD(weight_decay), alpha, noise, kappa)
+
+
+def elastic_attention(
+    target: SpectralLaw,
+    *,
+    alpha: float,
+    nuclear: float,
+    ridge: float,
+    lowest: float = -inf,
+    noise: float = 0.0,
+    n_tokens: int = 2,
+    beta: float = 1.0,
+    beta_0: float | None = None,
+) -> Problem:
+    """Softmax attention whose matrix S is trained entry by entry, with an elastic net on its eigenvalues."""
+    return Problem(target, Softmax(n_tokens, beta, beta_0), ElasticSpectral(nuclear, ridge, lowest), alpha, noise)

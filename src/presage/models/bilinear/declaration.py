@@ -1,0 +1,120 @@
+"""What this model is, for who asks and who looks: its problems by name, its fields, its observables, its verbs.
+
+Nothing heavy is imported here: `presage --help` reads it.
+"""
+
+from __future__ import annotations
+
+from presage.protocol.fields import Choice, Number, Part
+from presage.protocol.model import Model, NamedProblem
+from presage.protocol.observables import Observable
+
+HERE = "presage.models.bilinear"
+
+TARGET = Part(
+    "law of the target's singular values",
+    kind="presage.laws.rectangular_law.RectangularLaw",
+    example="GaussianProduct(0.5)",
+    reason="a matrix without symmetry has a law of singular values",
+)
+ALPHA = Number(
+    "samples over the number of entries of the target",
+    symbol=r"\alpha",
+    label="samples  $\\alpha = n/(d L)$",
+    at_least=1e-9,
+    at_most=1e6,
+    scale="logarithmic",
+    example=0.5,
+    reason="it is the number of samples over the number of entries of the target",
+)
+NOISE = Number(
+    "variance of the label noise",
+    symbol=r"\Delta",
+    at_least=0.0,
+    at_most=1e6,
+    example=0.5,
+    reason="it is the variance of the label noise",
+    remedy="Use for example <noise=0.5>, or <noise=0.0> for clean labels.",
+)
+WEIGHT_DECAY = Number(
+    "weight decay on both factors of the matrix",
+    symbol=r"\lambda",
+    label="weight decay",
+    at_least=0.0,
+    at_most=1e6,
+    optional=True,
+    scale="logarithmic",
+    example=0.01,
+    reason="it multiplies the squared norm of both factors",
+    remedy="Use for example <weight_decay=0.1>, <weight_decay=0.0> for its limit, or None where nothing is trained.",
+)
+N_TOKENS = Number(
+    "tokens of a sequence",
+    symbol="T",
+    label="tokens",
+    at_least=1,
+    at_most=1000,
+    whole=True,
+    optional=True,
+    example=2,
+    reason="it is the number of tokens of a sequence, and a pair of distinct ones needs two",
+    remedy="Use for example <n_tokens=2>.",
+)
+PAIRS = Choice("scores that are seen", options=("cross", "distinct", "all"), reason="it says which scores are seen")
+
+TEST_ERROR = Observable("test_error", "loss on a fresh, noisy sample", "test error")
+ESTIMATION_ERROR = Observable("estimation_error", "|S_fit - S_0|_F^2 / (d L)", "estimation error")
+MEASURED = (
+    TEST_ERROR,
+    Observable("train_loss", "whole loss, with its penalty, over d L", "training loss / d L"),
+    Observable("train_error", "loss a sample at the minimum", "training error"),
+    ESTIMATION_ERROR,
+    Observable("rank", "fraction of non-zero singular values", "rank / d", fraction=True),
+)
+BAYES = (
+    Observable("mmse", "least estimation error of any method"),
+    TEST_ERROR,
+    Observable("delta", "noise at which the target is seen"),
+    Observable("mutual_information", "of all labels, an entry, in nats", "information / d L"),
+)
+THRESHOLDS = (
+    Observable("strong_recovery", "the best of all methods finds it from here", "recovery (best method)"),
+    Observable("minimal_nuclear_norm", "the least nuclear norm finds it from here", "recovery"),
+    Observable("weak_recovery", "something is learned from here (low rank)", "weak recovery"),
+)
+REGRESSION = {"target": TARGET, "alpha": ALPHA, "weight_decay": WEIGHT_DECAY, "noise": NOISE}
+BEGIN = {"alpha": 0.5, "noise": 0.5, "weight_decay": 0.01}
+
+MODEL = Model(
+    name="bilinear",
+    words="a matrix without symmetry, seen through bilinear measurements",
+    verbs={
+        "solve": f"{HERE}.theory.solution:solve",
+        "simulate": f"{HERE}.experiment.simulate:simulate",
+        "thresholds": f"{HERE}.thresholds:thresholds",
+        "bayes_optimal": f"{HERE}.bayes:bayes_optimal",
+    },
+    measured=MEASURED,
+    trainers={
+        "proximal": "presage.training.trainers:ProximalGradient",
+        "lbfgs": "presage.training.trainers:LBFGS",
+        "bayes-amp": "presage.training.trainers:BayesAMP",
+    },
+    dimension="shorter side of the matrix",
+    named=(
+        NamedProblem(
+            "bilinear",
+            "regression on sequences, y = <X, S>/sqrt(d L)",
+            f"{HERE}.problem:bilinear_regression",
+            REGRESSION,
+            begin=BEGIN,
+        ),
+        NamedProblem(
+            "untied",
+            "linear attention with separate query and key matrices",
+            f"{HERE}.problem:untied_linear_attention",
+            {**REGRESSION, "n_tokens": N_TOKENS, "pairs": PAIRS},
+            begin=BEGIN,
+        ),
+    ),
+)

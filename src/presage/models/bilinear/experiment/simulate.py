@@ -1,0 +1,184 @@
+"""Train matrices without symmetry at finite size and measure what the theory predicts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import nan, sqrt
+from typing import Any, final
+
+import numpy as np
+
+from presage.laws.rectangular_law import RectangularLaw
+from presage.laws.spectral_law import Floats
+from presage.models.attention.experiment.bayes_amp import BayesAMP
+from presage.models.attention.experiment.gradient import LBFGS
+from presage.models.attention.experiment.proximal_gradient import ProximalGradient
+from presage.models.bilinear.experiment.bayes_amp import bayes_message_passing
+from presage.models.bilinear.experiment.ensemble import BilinearEnsemble
+from presage.models.bilinear.experiment.measurements import Measurements, draw_labels, draw_measurements
+from presage.models.bilinear.experiment.training import BilinearFit, train_factors, train_proximal
+from presage.models.bilinear.problem import BilinearProblem
+from presage.protocol import checks
+from presage.protocol.ensemble import Outcome, Setting, streams, train_ensemble
+from presage.protocol.trainer import Trainer
+from presage.training.ordered_sums import one_blas_thread
+
+BLOCK_BYTES = 64e6  # test samples are drawn in blocks of about this size
+
+
+def simulate(
+    problem: BilinearProblem,
+    *,
+    d: int,
+    seeds: int | Sequence[int] = 8,
+    trainer: Trainer | None = None,
+    n_test: int = 20_000,
+    processes: int | None = None,
+    progress: bool | None = None,
+) -> BilinearEnsemble:
+    """Draw targets and data, train, and measure, one fit a seed.
+
+    Args:
+        problem: what is learned; the number of samples is ``round(alpha p N)``.
+        d: shorter side of the matrix; the longer one is ``round(aspect d)``.
+        seeds: how many fits (seeds 0, 1, ...), or the seeds themselves.
+        trainer: `ProximalGradient` (the default) trains the matrix, which is convex; `LBFGS` its two factors; their
+            `tol` is the relative duality gap at which training stops. `BayesAMP` finds the posterior mean.
+        n_test: fresh samples for the test error, drawn in blocks.
+        processes: how many fits are made at a time; the numbers do not depend on it.
+        progress: whether to show a bar; by default when standard error is a terminal.
+
+    Returns:
+        The observables of `BilinearSolution`, one entry a seed. A seed that fails is in `failures` with the reason.
+    """
+    setting = _setting(problem, d, ProximalGradient() if trainer is None else trainer, n_test)
+    return train_ensemble(setting, seeds, processes=processes, progress=progress)  # type: ignore[return-value]
+
+
+@final
+@dataclass(frozen=True)
+class MatrixSetting(Setting):
+    """Everything about a run but its seed."""
+
+    problem: BilinearProblem
+    d: int
+    trainer: Trainer
+    n_test: int
+
+    kind = BilinearEnsemble
+
+    @property
+    def entries(self) -> int:
+        """Entries of the target."""
+        return self.d * round(self.problem.target.aspect * self.d)
+
+    @property
+    def n(self) -> int:
+        """Number of training samples."""
+        return round(self.problem.alpha * self.entries)
+
+    @property
+    def memory(self) -> float:
+        """Bytes of the data of one matrix."""
+        T = self.problem.n_tokens
+        return 8.0 * self.n * (self.entries if T is None else 2 * T * (self.d + T))
+
+    @property
+    def size(self) -> str:
+        """What makes it large."""
+        return f"{self.n} samples"
+
+    def described(self) -> dict[str, Any]:
+        """The size of the test."""
+        return {"n_test": self.n_test}
+
+    def train(self, seed: int, threads: int) -> Outcome:
+        """Draw target and data, train, measure; matrix products are on one thread each."""
+        problem, d = self.problem, self.d
+        with one_blas_thread():
+            for_target, for_data, for_trainer, for_test = streams(seed, d)
+            measurements = draw_measurements(problem, d, self.n, for_data)
+            M_0 = problem.target.sample(*measurements.shape, for_target)
+            labels = draw_labels(measurements, M_0, problem.noise, for_data)
+            fit = _train(self.trainer, problem, measurements, labels, for_trainer)
+            values = {
+                "estimation_error": float(np.sum((fit.M - M_0) ** 2)) / sqrt(measurements.entries),
+                "test_error": _test_error(problem, d, M_0, fit.M, self.n_test, for_test),
+                "train_loss": fit.loss / measurements.entries,
+                "train_error": fit.error / self.n,
+                "rank": fit.rank,
+                "singular_values": np.linalg.svd(fit.M, compute_uv=False),
+                "gap": fit.gap,
+                "converged": fit.converged,
+            }
+        stopped = f"the training stopped with a duality gap of {fit.gap:.1e}."
+        return Outcome(seed, values, () if fit.converged else (stopped,))
+
+
+def _train(
+    trainer: Trainer, problem: BilinearProblem, measurements: Measurements, labels: Floats, rng: np.random.Generator
+) -> BilinearFit:
+    if isinstance(trainer, BayesAMP):
+        *_, state = bayes_message_passing(
+            measurements, labels, trainer.noise or 0.0, trainer.denoiser, steps=trainer.steps, damping=trainer.damping
+        )
+        error = float(np.sum((measurements.forward(state.M) - labels) ** 2))
+        rank = float(np.mean(np.linalg.svd(state.M, compute_uv=False) > 0))
+        return BilinearFit(state.M, error, error, nan, rank, trainer.steps, True)
+    train = train_proximal if isinstance(trainer, ProximalGradient) else train_factors
+    assert isinstance(trainer, ProximalGradient | LBFGS)
+    return train(measurements, labels, _decay(problem), rng, tol=trainer.tol, steps=trainer.steps)
+
+
+def _test_error(
+    problem: BilinearProblem, d: int, M_0: Floats, M: Floats, n_test: int, rng: np.random.Generator
+) -> float:
+    numbers = M_0.size if problem.n_tokens is None else 2 * problem.n_tokens * d
+    block = max(1, int(BLOCK_BYTES / (8 * numbers)))
+    total = 0.0
+    for start in range(0, n_test, block):
+        fresh = draw_measurements(problem, d, min(block, n_test - start), rng)
+        total += float(np.sum((draw_labels(fresh, M_0, problem.noise, rng) - fresh.forward(M)) ** 2))
+    return total / n_test
+
+
+def _decay(problem: BilinearProblem) -> float:
+    if not problem.weight_decay:
+        raise checks.complaint(
+            "weight_decay",
+            "be positive",
+            "training minimises a loss with weight decay",
+            problem.weight_decay,
+            "Use <weight_decay=0.1>; a small value comes near the limit 0+.",
+        )
+    return problem.weight_decay
+
+
+def _setting(problem: BilinearProblem, d: Any, trainer: Any, n_test: Any) -> MatrixSetting:
+    """Check what was asked for, and say in words what is wrong with it."""
+    checks.instance(
+        "trainer",
+        trainer,
+        (ProximalGradient, LBFGS, BayesAMP),
+        reason="these know matrices without symmetry",
+        remedy="Leave it out, or use <trainer=ProximalGradient()>.",
+    )
+    if trainer.minimises:
+        _decay(problem)
+    else:
+        trainer = trainer.for_problem(problem.noise, RectangularLaw)
+    d = checks.integer("d", d, at_least=2, reason="it is the shorter side of the matrix", remedy="Use <d=40>.")
+    n_test = checks.integer(
+        "n_test", n_test, at_least=1, reason="the test error is their mean", remedy="Use <n_test=2000>."
+    )
+    setting = MatrixSetting(problem, d, trainer, n_test)
+    if setting.n < 1:
+        raise checks.complaint(
+            "alpha",
+            f"be larger at d = {d}",
+            "alpha d L is the number of samples, and there must be one",
+            problem.alpha,
+            "Use a larger <d> or <alpha>.",
+        )
+    return setting

@@ -1,0 +1,281 @@
+"""Networks of one problem and one size, trained on independent data: one entry a seed, whatever the model."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import MISSING, dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from presage.protocol import checks
+from presage.protocol.errors import ComputationError, TrainError, TrainInterrupted
+from presage.protocol.machine import available_cores, available_memory
+from presage.protocol.observables import Observable
+from presage.protocol.trainer import Trainer
+
+Floats = NDArray[np.float64]
+GIGABYTE = 1e9
+NOT_RUN = "it was not run"
+KILLED = "its process was killed, most often for lack of memory: use fewer <processes>"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Ensemble:
+    """Trained networks: every observable is an array with one entry a seed. A failed seed has NaN and a reason."""
+
+    problem: Any
+    d: int
+    seeds: tuple[int, ...]
+    trainer: Trainer
+    failures: dict[int, str] = field(default_factory=dict)  # reason of each seed that has no result
+    notes: tuple[str, ...] = field(default=(), repr=False)
+
+    observables: ClassVar[tuple[Observable, ...]] = ()  # what is measured of a network, in the order of a table
+    also_measured: ClassVar[tuple[str, ...]] = ()  # further numbers of a network that a table of a sweep holds
+    arrays: ClassVar[tuple[str, ...]] = ()  # arrays of each network, such as its eigenvalues
+    noun: ClassVar[str] = "networks"
+    meaning_of_bars: ClassVar[str] = "standard error of the mean over the seeds"
+
+    if TYPE_CHECKING:  # each model measures what its theory predicts
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    @property
+    def measured(self) -> tuple[Observable, ...]:
+        """The observables that mean something for these networks: a posterior mean minimises no loss."""
+        return self.observables
+
+    @property
+    def conditions(self) -> dict[str, str]:
+        """What else the data are like, in words by name: ensembles are compared with their like only."""
+        return {}
+
+    @property
+    def departures(self) -> tuple[str, ...]:
+        """Sentences on what these networks saw that the theory does not assume."""
+        return ()
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """Plain sentences: seeds that failed, and trainers that stopped before their rule was met."""
+        failed = [f"seed {seed} failed: {reason}" for seed, reason in self.failures.items()]
+        return (*failed, *self.notes)
+
+    def values(self, name: str) -> Floats:
+        """An observable of the seeds that have a result."""
+        values: Any = getattr(self, name)
+        return np.asarray(values[[seed not in self.failures for seed in self.seeds]])
+
+    def mean(self, name: str) -> float:
+        """Mean of an observable over the seeds that have one."""
+        values = self.values(name)
+        return float(np.mean(values)) if len(values) else float("nan")
+
+    def standard_error(self, name: str) -> float:
+        """Standard error of that mean; NaN with fewer than two seeds."""
+        values = self.values(name)
+        return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
+
+    def __str__(self) -> str:
+        done = len(self.seeds) - len(self.failures)
+        lines = [f"{done} {self.noun} of d = {self.d}, trained by {self.trainer}"]
+        if self.conditions:
+            lines.append(", ".join(f"{name} {value}" for name, value in self.conditions.items()))
+        names = [observable.name for observable in self.measured]
+        if done > 1:
+            lines += [f"{name:<17} {self.mean(name):.6g} +- {self.standard_error(name):.1e}" for name in names]
+        elif done == 1:
+            lines += [f"{name:<17} {self.mean(name):.6g}" for name in names]
+            lines.append("a single network has no standard error: use more seeds")
+        return "\n".join([*lines, *(f"caveat: {line}" for line in self.caveats)])
+
+
+class Outcome(NamedTuple):
+    """What one seed gave: numbers and arrays by name, and what to know of them."""
+
+    seed: int
+    values: dict[str, Any]
+    caveats: tuple[str, ...] = ()
+
+
+class Failure(NamedTuple):
+    """Why one seed gave nothing."""
+
+    seed: int
+    reason: str
+
+
+class Setting(ABC):
+    """Everything about a run but its seed. It travels to other processes."""
+
+    problem: Any
+    d: int
+    trainer: Trainer
+
+    kind: ClassVar[type[Ensemble]]  # of the ensemble: its fields are those of `Ensemble` and the values of an outcome
+
+    @property
+    @abstractmethod
+    def memory(self) -> float:
+        """Bytes that one network needs."""
+
+    @property
+    @abstractmethod
+    def size(self) -> str:
+        """What makes it large, in words: "5000 samples and a width of 100"."""
+
+    too_large: ClassVar[str] = "Use a smaller <d> or <alpha>."  # what to do where a network does not fit the memory
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What differs from the problem as the theory has it, in plain sentences."""
+        return ()
+
+    def check_workers(self, workers: int) -> None:  # noqa: B027 - most settings need nothing but memory
+        """Complain where so many networks at a time cannot be trained."""
+
+    @abstractmethod
+    def train(self, seed: int, threads: int) -> Outcome:
+        """Draw target and data of a seed, train, measure."""
+
+    def described(self) -> dict[str, Any]:
+        """Further fields of the ensemble, the same for every seed: what the data were like."""
+        return {}
+
+
+def streams(seed: int, d: int, count: int = 4) -> list[np.random.Generator]:
+    """Independent random numbers for target, data, trainer and test of one seed at one size."""
+    return [np.random.default_rng(stream) for stream in np.random.SeedSequence([seed, d]).spawn(count)]
+
+
+def train_ensemble(setting: Setting, seeds: Any, *, processes: int | None, progress: bool | None) -> Ensemble:
+    """Train a network for each seed, several at a time; the numbers do not depend on how many.
+
+    Raises:
+        TrainError: when every seed fails.
+        TrainInterrupted: on Ctrl-C, with the seeds that had ended.
+    """
+    numbers = seed_numbers(seeds)
+    workers = _workers(setting, len(numbers), processes)
+    from joblib.externals.loky.process_executor import TerminatedWorkerError  # imported late, as joblib is
+
+    show = sys.stderr.isatty() if progress is None else progress
+    outcomes: dict[int, Outcome | Failure] = {seed: Failure(seed, NOT_RUN) for seed in numbers}
+    try:
+        for outcome in _with_bar(_run_all(setting, numbers, workers), len(numbers), show):
+            outcomes[outcome.seed] = outcome
+    except TerminatedWorkerError:
+        lost = [seed for seed, outcome in outcomes.items() if outcome == Failure(seed, NOT_RUN)]
+        outcomes |= {seed: Failure(seed, KILLED) for seed in lost}
+    except KeyboardInterrupt:
+        ended = sum(isinstance(outcome, Outcome) for outcome in outcomes.values())
+        message = f"simulate was interrupted after {ended} of {len(numbers)} seeds."
+        if ended:
+            message += " They are in the `partial` of this exception; pass the others as `seeds=[...]` to go on."
+        raise TrainInterrupted(message, _gather(setting, numbers, outcomes) if ended else None) from None
+    ensemble = _gather(setting, numbers, outcomes)
+    if len(ensemble.failures) == len(numbers):
+        raise TrainError(
+            f"None of the {len(numbers)} {ensemble.noun} could be trained; seed {numbers[0]}: "
+            f"{ensemble.failures[numbers[0]]}",
+            "Try another trainer, for example <trainer=LBFGS()>, or a smaller <d>.",
+            ensemble,
+        )
+    return ensemble
+
+
+def run(setting: Setting, seed: int, threads: int) -> Outcome | Failure:
+    """Train and measure the network of one seed; a computation that fails is a result, with its reason."""
+    try:
+        return setting.train(seed, threads)
+    except (ComputationError, np.linalg.LinAlgError, MemoryError) as error:
+        return Failure(seed, str(error) or "the machine has not enough memory")
+
+
+def _run_all(setting: Setting, seeds: tuple[int, ...], workers: int) -> Iterator[Outcome | Failure]:
+    """Outcomes as they come."""
+    from joblib import Parallel, delayed
+
+    threads = max(1, available_cores() // workers)
+    if workers == 1:
+        return (run(setting, seed, threads) for seed in seeds)
+    # Processes of loky import presage, not the caller's script: no `if __name__ == "__main__"` is needed there.
+    parallel = Parallel(n_jobs=workers, backend="loky", return_as="generator_unordered", pre_dispatch="all")
+    outcomes: Iterator[Outcome | Failure] = parallel(delayed(run)(setting, seed, threads) for seed in seeds)
+    return outcomes
+
+
+def _with_bar(outcomes: Iterator[Outcome | Failure], count: int, show: bool) -> Iterable[Outcome | Failure]:
+    if not show:
+        return outcomes
+    from rich.console import Console
+    from rich.progress import track
+
+    return track(outcomes, description="training", total=count, console=Console(stderr=True), transient=True)
+
+
+def _gather(setting: Setting, seeds: tuple[int, ...], outcomes: dict[int, Outcome | Failure]) -> Ensemble:
+    """Put the outcomes side by side, in the order of the seeds; a seed without a result has NaN everywhere."""
+    done = [outcome for outcome in (outcomes[seed] for seed in seeds) if isinstance(outcome, Outcome)]
+    columns: dict[str, Any] = {}
+    for name, example in done[0].values.items() if done else ():
+        blank = _blank(example)
+        found = (outcomes[seed] for seed in seeds)
+        columns[name] = np.array([o.values[name] if isinstance(o, Outcome) else blank for o in found])
+    fields: dict[str, Any] = {
+        "problem": setting.problem,
+        "d": setting.d,
+        "seeds": seeds,
+        "trainer": setting.trainer,
+        "failures": {seed: o.reason for seed in seeds if isinstance(o := outcomes[seed], Failure)},
+        "notes": (*setting.notes, *(f"seed {o.seed}: {line}" for o in done for line in o.caveats)),
+        **setting.described(),
+        **columns,
+    }
+    needed = [f.name for f in dataclasses.fields(setting.kind) if f.default is f.default_factory is MISSING]
+    fields |= {name: np.full(len(seeds), np.nan) for name in needed if name not in fields}  # where every seed failed
+    return setting.kind(**fields)
+
+
+def _blank(example: Any) -> Any:
+    """What stands for a value that a seed does not have: NaN, False, 0."""
+    array = np.asarray(example)
+    return np.full(array.shape, np.nan) if array.dtype.kind == "f" else np.zeros(array.shape, array.dtype)
+
+
+def seed_numbers(seeds: Any) -> tuple[int, ...]:
+    """The seeds themselves, of a number of them or a list; complain about one that is there twice."""
+    reason, remedy = "each network has its own random numbers", "Use for example <seeds=8>, or <seeds=[0, 1, 2]>."
+    if isinstance(seeds, Sequence | np.ndarray | range) and not isinstance(seeds, str):
+        numbers = tuple(
+            checks.integer("seeds", s, at_least=0, at_most=2**53, reason=reason, remedy=remedy) for s in seeds
+        )
+        if not numbers or len(set(numbers)) < len(numbers):
+            raise checks.complaint("seeds", "be different numbers, at least one", reason, seeds, remedy)
+        return numbers
+    return tuple(range(checks.integer("seeds", seeds, at_least=1, reason=reason, remedy=remedy)))
+
+
+def _workers(setting: Setting, seeds: int, processes: Any) -> int:
+    """How many networks to train at a time: what the cores and the memory allow."""
+    if processes is not None:
+        reason, remedy = "it is how many networks are trained at a time", "Leave it out to use all cores."
+        processes = checks.integer("processes", processes, at_least=1, reason=reason, remedy=remedy)
+    available = available_memory()
+    fit = int(available // setting.memory)
+    if fit < 1:
+        raise checks.complaint(
+            "d",
+            f"be such that one network needs less than the {available / GIGABYTE:.3g} GB of memory that are free",
+            f"{setting.size} make {setting.memory / GIGABYTE:.3g} GB",
+            setting.d,
+            setting.too_large,
+        )
+    workers: int = min(processes or available_cores(), seeds, fit)
+    setting.check_workers(workers)
+    return workers
