@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import islice
 from math import inf, sqrt
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from presage.models.bilinear.experiment.measurements import Measurements
 from presage.training.accelerated import Iterate, accelerated
 from presage.training.curvature import MARGIN, power_iteration
 from presage.training.duality import LOOK, relative_gap
+from presage.training.quasi_newton import quasi_newton
 
 
 @final
@@ -113,8 +114,6 @@ def train_factors(
 
     A student at least as wide as the rank of the minimum has no other minima; `width` is by default the shorter side.
     """
-    from scipy.optimize import minimize
-
     objective = _Loss(measurements, labels, weight_decay)
     rows, columns = measurements.shape
     m = min(rows, columns) if width is None else width
@@ -132,12 +131,11 @@ def train_factors(
 
     start = rng.standard_normal((rows + columns) * m)
     # The dual bound is first order in what is left of the gradient, the loss second order.
-    options: Any = {"maxiter": steps, "maxfun": 2 * steps, "maxcor": 20, "ftol": 0.1 * tol**2, "gtol": 0.0}
-    found = minimize(value_and_gradient, start, jac=True, method="L-BFGS-B", options=options)
-    W_1, W_2 = factors(found.x)
+    found = quasi_newton(value_and_gradient, start, steps=steps, evaluations=2 * steps, memory=20, rtol=0.1 * tol**2)
+    W_1, W_2 = factors(found.X)
     here = objective.at(scale * W_1 @ W_2.T)
     gap = objective.gap(here, float(np.linalg.norm(here.X, "nuc")))
     curvature = objective.curvature(rng)
     kept = objective.shrink(here.X - here.gradient / curvature, objective.weight / curvature)[1]
     rank = float(np.mean(kept > 0))
-    return BilinearFit(here.X, float(found.fun), here.value, gap, rank, int(found.nit), gap <= tol)
+    return BilinearFit(here.X, found.value, here.value, gap, rank, found.steps, gap <= tol)
