@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from presage.laws.random_frame import random_frame
 from presage.training.curvature import MARGIN, power_iteration
 
 SPECTRUM = np.array([3.0, 2.5, 1.0, 0.2, 0.0])
@@ -12,7 +13,7 @@ SPECTRUM = np.array([3.0, 2.5, 1.0, 0.2, 0.0])
 
 def test_it_finds_the_largest_eigenvalue_from_below():
     rng = np.random.default_rng(0)
-    frame = np.linalg.qr(rng.standard_normal((5, 5)))[0]
+    frame = random_frame(5, 5, rng)
     A = (frame * SPECTRUM) @ frame.T
     found, passes = power_iteration(lambda x: A @ x, rng.standard_normal(5), rtol=1e-12)
     assert found == pytest.approx(3.0, rel=1e-9)
