@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import presage as ps
+from presage.laws.random_frame import random_frame
 from presage.spectra.quadrature import panels
 from presage.spectra.symmetric.denoising import fisher_information
 
@@ -14,7 +15,7 @@ LAWS = [ps.MarchenkoPastur(0.5), ps.MarchenkoPastur(2.0), ps.PointMasses([0.0, 1
 
 def noisy(law, delta, d, seed):
     rng = np.random.default_rng(seed)
-    frame, _ = np.linalg.qr(rng.standard_normal((d, d)))
+    frame = random_frame(d, d, rng)
     S_0 = (frame * law.sample(d, rng)) @ frame.T
     G = rng.standard_normal((d, d))
     return S_0, S_0 + delta * (G + G.T) / np.sqrt(2 * d)

@@ -19,6 +19,7 @@ from presage.models.attention.channels.prox_report import (
     TRACE_ANCHOR,
     TRACE_Z,
 )
+from presage.models.attention.channels.softmax import blind_direction
 from presage.models.attention.channels.tokens_prox import tokens_prox
 
 SOFTMAX = [Softmax(2), Softmax(2, 2.0, 0.7), Softmax(3, 0.5), Softmax(5, 1.5, 1.0)]
@@ -138,6 +139,15 @@ def test_prox_of_the_linear_channel_is_a_weighted_mean(T):
     for lowest_point, label, centre in zip(p, z_0, z, strict=True):
         found = polish(channel, label, centre, Sigma, np.zeros(channel.n_in))
         np.testing.assert_allclose(found.x, lowest_point, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("T", [2, 3, 5])
+def test_the_blind_direction_is_a_common_shift(T):
+    channel, u = Softmax(T), blind_direction(T)
+    np.testing.assert_array_equal(u, blind(T))
+    np.testing.assert_allclose(channel.matrix(u), np.ones((T, T)), rtol=1e-15)
+    with pytest.raises(ValueError, match="read-only"):
+        u += 1.0
 
 
 @pytest.mark.parametrize("Sigma", [0.3, 30.0])

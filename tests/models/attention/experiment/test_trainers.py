@@ -29,6 +29,7 @@ from presage import (
     quadratic_network,
     unfactorized_attention,
 )
+from presage.laws.random_frame import random_frame
 from presage.models.attention.experiment.amp import shrink_matrix
 from presage.models.attention.experiment.data import sample, sample_target
 from presage.models.attention.experiment.fit import certify
@@ -347,7 +348,7 @@ def symmetric_directions(d):
 
 
 def in_random_frame(eigenvalues, seed=5):
-    frame = np.linalg.qr(np.random.default_rng(seed).standard_normal((len(eigenvalues),) * 2))[0]
+    frame = random_frame(len(eigenvalues), len(eigenvalues), np.random.default_rng(seed))
     return (frame * eigenvalues) @ frame.T
 
 

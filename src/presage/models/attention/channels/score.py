@@ -16,7 +16,7 @@ from presage.models.attention.channels.channel import Channel
 from presage.models.attention.channels.hardmax import Hardmax, signs_posterior
 from presage.models.attention.channels.linear import Linear
 from presage.models.attention.channels.posterior import no_posterior, posterior, writes_score
-from presage.models.attention.channels.softmax import Softmax
+from presage.models.attention.channels.softmax import Softmax, blind_direction
 
 
 @singledispatch
@@ -44,9 +44,8 @@ def _(channel: Linear, z_0: Floats, labels: Floats, omega: Floats, V: float) -> 
 @score.register
 def _(channel: Softmax, z_0: Floats, labels: Floats, omega: Floats, V: float) -> Floats:
     """The label is ``z_0`` up to a common shift of R, at any beta."""
-    rows, columns = np.triu_indices(channel.n_tokens)
-    blind = np.where(rows == columns, 1.0 / sqrt(2.0), 1.0)
-    blind /= np.linalg.norm(blind)
+    blind = blind_direction(channel.n_tokens)
+    blind = blind / np.linalg.norm(blind)
     moved = (z_0 - omega) / V
     return np.asarray(moved - np.outer(moved @ blind, blind))
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cache
+from math import sqrt
 from typing import Any, Self, final
 
 import numpy as np
@@ -66,6 +68,15 @@ class Softmax(Channel):
         else:
             tokens_prox(anchor, flat, float(Sigma), self.beta, self.n_tokens, f, report)
         return np.asarray((flat + Sigma * f).reshape(shape))
+
+
+@cache
+def blind_direction(n_tokens: int) -> Floats:
+    """Components of a common shift of all entries of R, which softmax does not see: ``u_ab = 1/sqrt(1 + delta_ab)``."""
+    rows, columns = np.triu_indices(n_tokens)
+    blind = np.where(rows == columns, 1.0 / sqrt(2.0), 1.0)
+    blind.flags.writeable = False
+    return blind
 
 
 def _softmax(logits: Floats) -> Floats:

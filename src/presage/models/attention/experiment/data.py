@@ -11,6 +11,7 @@ from typing import Any, Literal, final
 import numpy as np
 
 from presage.laws.marchenko_pastur import MarchenkoPastur
+from presage.laws.random_frame import random_frame
 from presage.laws.spectral_law import Floats, SpectralLaw
 from presage.models.attention.channels.channel import Channel
 from presage.models.attention.experiment import kernels
@@ -28,8 +29,7 @@ def sample_target(law: SpectralLaw, d: int, rng: np.random.Generator) -> Floats:
         width = max(1, round(law.kappa_0 * d))
         W_0 = rng.standard_normal((d, width))
         return np.asarray(W_0 @ W_0.T / sqrt(width * d))
-    frame, triangle = np.linalg.qr(rng.standard_normal((d, d)))
-    frame = frame * np.sign(np.diag(triangle))  # uniform (Haar), which the bare QR factor is not
+    frame = random_frame(d, d, rng)
     return np.asarray((frame * law.sample(d, rng)) @ frame.T)
 
 

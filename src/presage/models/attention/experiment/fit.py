@@ -14,6 +14,7 @@ from presage.models.attention.experiment.objective import Evaluation, Objective
 from presage.models.attention.penalties.frobenius import Frobenius
 from presage.models.attention.penalties.nuclear_psd import NuclearPSD
 from presage.protocol.errors import TrainError
+from presage.training.duality import relative_gap
 
 NOTHING = 1e-3  # relative: an S smaller than this is on its way to zero
 
@@ -70,24 +71,22 @@ def certify(
 def _duality_gap(objective: Objective, S: Floats, data: Evaluation) -> float:
     """Relative gap between the loss and a lower bound of it, for a square loss of linear outputs.
 
-    With ``u = 2 t (y - yhat)`` as the dual point and L the loss of the samples, the bound is
-    ``-t^2 L + t (2 L - <grad, S>)``: for weight decay where ``-t grad <= d lambda~``, for a ridge less
-    ``t^2 |grad|^2/(4 d tau)``. The best t is taken.
+    For weight decay the dual point is feasible where ``-t grad <= d lambda~``; a ridge takes ``t^2 |grad|^2/(4 d tau)``
+    off the bound.
     """
-    if not isinstance(objective.channel, Linear) or not data.value > 0:
+    if not isinstance(objective.channel, Linear):
         return inf
     d, L, g = objective.d, data.value, data.gradient
-    along, curvature, most = 2.0 * L - float(np.sum(g * S)), L, inf
+    curvature, largest = L, inf
     if isinstance(objective.penalty, NuclearPSD):
         steepest = -float(np.linalg.eigvalsh(g)[0])
-        most = d * objective.penalty.lambda_tilde(objective.kappa) / steepest if steepest > 0 else inf
+        largest = d * objective.penalty.lambda_tilde(objective.kappa) / steepest if steepest > 0 else inf
     elif isinstance(objective.penalty, Frobenius):
         curvature += float(np.sum(g * g)) / (4.0 * d * objective.penalty.ridge)
     else:
         return inf
-    t = min(max(along / (2.0 * curvature), 0.0), most)
-    loss = L + objective.penalty_at(S)
-    return (loss - (t * along - t * t * curvature)) / loss
+    along = 2.0 * L - float(np.sum(g * S))
+    return relative_gap(L + objective.penalty_at(S), L, along, curvature=curvature, largest=largest)
 
 
 def finite(evaluation: Evaluation, trainer: str, iteration: int) -> None:

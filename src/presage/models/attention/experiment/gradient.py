@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import sqrt
 from time import perf_counter
-from typing import Any, NamedTuple, final
+from typing import NamedTuple, final
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from presage.models.attention.penalties.frobenius import Frobenius
 from presage.models.attention.penalties.nuclear_psd import NuclearPSD
 from presage.protocol import checks
 from presage.protocol.trainer import Trainer, check_options
+from presage.training.quasi_newton import quasi_newton
 
 ROUNDINGS = 3e4  # a gradient is not known better than this many rounding errors
 SADDLE = 1e-2  # residual in S above which a stationary W is no minimum, unless W is too narrow for one
@@ -144,27 +145,15 @@ class LBFGS(Trainer):
         return fit
 
     def _descend(self, objective: Objective, A: Floats) -> tuple[Fit, Floats, bool]:
-        from scipy.optimize import minimize
-
         tol = max(self.tol, ROUNDINGS * objective.rounding)
-        watch, shape = _Watch(objective, "L-BFGS", tol), A.shape
-
-        def value_and_gradient(x: Floats) -> tuple[float, Floats]:
-            evaluation = watch.evaluate(x.reshape(shape))
-            return evaluation.value, evaluation.gradient.ravel()
-
-        def after_step(intermediate_result: Any) -> None:
-            if watch.record(float(intermediate_result.fun)):
-                raise StopIteration
-
-        options = {"maxiter": self.steps, "maxfun": 10 * self.steps, "maxcor": self.memory, "ftol": 0.0, "gtol": 0.0}
-        lbfgs: Any = minimize  # the stubs know nothing of StopIteration in a callback
-        result = lbfgs(value_and_gradient, A.ravel(), jac=True, method="L-BFGS-B", callback=after_step, options=options)
-        best = result.x.reshape(shape)
-        watch.evaluate(best)
-        limit = f"after {result.nit} steps" if result.nit >= self.steps else "where no step lowers the loss any more"
-        fit, stuck = watch.fit(best, limit)
-        return fit, best, stuck
+        watch = _Watch(objective, "L-BFGS", tol)
+        found = quasi_newton(
+            watch.evaluate, A, steps=self.steps, evaluations=10 * self.steps, memory=self.memory, done=watch.record
+        )
+        watch.evaluate(found.X)
+        limit = f"after {found.steps} steps" if found.steps >= self.steps else "where no step lowers the loss any more"
+        fit, stuck = watch.fit(found.X, limit)
+        return fit, found.X, stuck
 
 
 def _full(objective: Objective, W: Floats) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from time import perf_counter
 from typing import final
 
@@ -17,13 +18,14 @@ from presage.models.attention.penalties.nuclear_psd import NuclearPSD
 from presage.models.attention.penalties.penalty import Penalty
 from presage.protocol import checks
 from presage.protocol.trainer import Trainer, check_options
+from presage.training.accelerated import Iterate, accelerated, next_momentum, points_uphill
+from presage.training.curvature import MARGIN, power_iteration
+from presage.training.duality import LOOK
 
-LOOK = 10  # iterations between two looks at the duality gap, which costs an eigenvalue problem of its own
 ROUNDINGS = 200.0  # a gap is not known better than this many rounding errors
 STATIONARY = 100.0  # a residual of this times `tol` is a minimum, where no gap is known
 RELAX = 0.9  # of the curvature, at every look: it can be less than where it was measured
 STIFFEST = 1e12  # curvature at which a step that does not lower the loss is rounding
-MARGIN = 1.02  # on the largest curvature, which power iteration approaches from below
 
 
 @final
@@ -62,38 +64,29 @@ class ProximalGradient(Trainer):
 
     def _affine(self, way: _Way, S: Floats, rng: np.random.Generator) -> Fit:
         """The gradient is affine in S: one pass an iteration, and one curvature that no step overshoots."""
-        objective = way.objective
-        here = way.evaluate(S)
-        Lambda = way.curvature(S, here.gradient, rng)
-        before, gradient_before, momentum = S, here.gradient, 1.0
-        value = way.record(here.value, S)
-        for iteration in range(1, self.steps + 1):
-            grown = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
-            ahead = (momentum - 1.0) / grown
-            # At the extrapolated point the gradient is extrapolated too, without a pass.
-            Y, slope = S + ahead * (S - before), here.gradient + ahead * (here.gradient - gradient_before)
-            stepped = proximal_step(objective, Y, slope, Lambda)
-            restart = float(np.sum((Y - stepped) * (stepped - S))) > 0.0  # the momentum points uphill
-            before, gradient_before, S = S, here.gradient, stepped
-            here = way.evaluate(S)
-            after = way.record(here.value, S)
-            momentum = 1.0 if restart or after > value else grown
-            value = after
-            if iteration % LOOK == 0 and way.done(S, here, Lambda):
+        here = way.at(S)
+        Lambda = way.curvature(here, rng)
+
+        def step(Y: Floats, slope: Floats) -> Floats:
+            return proximal_step(way.objective, Y, slope, Lambda)
+
+        descent = accelerated(here, way.at, step, whole=lambda here: way.record(here.value, here.X))
+        for iteration, here in enumerate(islice(descent, self.steps), start=1):
+            if iteration % LOOK == 0 and way.done(here, Lambda):
                 break
-        return way.fit(S, here, Lambda, self.steps)
+        return way.fit(here, Lambda, self.steps)
 
     def _backtracking(self, way: _Way, S: Floats, rng: np.random.Generator) -> Fit:
         """Any loss: the curvature grows until the quadratic above the loss is one, and the loss never rises."""
         objective, d = way.objective, way.objective.d
-        here = way.evaluate(S)
-        Lambda = way.curvature(S, here.gradient, rng)
+        here = way.at(S)
+        Lambda = way.curvature(here, rng)
         before, momentum = S, 1.0
         value = way.record(here.value, S)
         for iteration in range(1, self.steps + 1):
-            grown = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
-            Y = S + (momentum - 1.0) / grown * (S - before)
-            at_Y = way.evaluate(Y)
+            grown, ahead = next_momentum(momentum)
+            Y = S + ahead * (S - before)
+            at_Y = way.at(Y)
             while True:
                 stepped = proximal_step(objective, Y, at_Y.gradient, Lambda)
                 move = stepped - Y
@@ -106,16 +99,14 @@ class ProximalGradient(Trainer):
             if after > value and momentum > 1.0:
                 momentum = 1.0  # the momentum led uphill: the same step again without it
                 continue
-            restart = float(np.sum((Y - stepped) * (stepped - S))) > 0.0
-            momentum = 1.0 if restart else grown
+            momentum = 1.0 if points_uphill(Y, stepped, S) else grown
             before, S = S, stepped
             value = way.record(loss, S)
             if iteration % LOOK == 0:
-                here = way.evaluate(S)
-                if way.done(S, here, Lambda):
+                if way.done(way.at(S), Lambda):
                     break
                 Lambda *= RELAX
-        return way.fit(S, way.evaluate(S), Lambda, self.steps)
+        return way.fit(way.at(S), Lambda, self.steps)
 
 
 def _gap_is_known(penalty: Penalty) -> bool:
@@ -137,18 +128,18 @@ class _Way:
         self.tol = max(tol, ROUNDINGS * objective.rounding) * (1.0 if self.proven else STATIONARY)
         self.history: list[tuple[float, float]] = []
 
-    def evaluate(self, S: Floats) -> Evaluation:
+    def at(self, S: Floats) -> Iterate:
         self.passes += 1
         evaluation = self.objective.at_S(S)
         finite(evaluation, "ProximalGradient", self.passes - 1)
-        return evaluation
+        return Iterate(S, *evaluation)
 
     def loss_at(self, S: Floats) -> float:
         self.passes += 1
         return self.objective.loss_at(S)
 
-    def curvature(self, S: Floats, gradient: Floats, rng: np.random.Generator) -> float:
-        at_zero = self.evaluate(np.zeros_like(S)).gradient if S.any() else gradient
+    def curvature(self, here: Iterate, rng: np.random.Generator) -> float:
+        at_zero = self.at(np.zeros_like(here.X)).gradient if here.X.any() else here.gradient
         found, passes = largest_curvature(self.objective, at_zero, rng)
         self.passes += passes
         return found
@@ -158,15 +149,16 @@ class _Way:
         self.history.append((perf_counter() - self.began, whole))
         return whole
 
-    def certificate(self, S: Floats, here: Evaluation, Lambda: float) -> Certificate:
-        return certify(self.objective, S, here, curvature=None if self.proven else Lambda)
+    def certificate(self, here: Iterate, Lambda: float) -> Certificate:
+        data = Evaluation(here.value, here.gradient)
+        return certify(self.objective, here.X, data, curvature=None if self.proven else Lambda)
 
-    def done(self, S: Floats, here: Evaluation, Lambda: float) -> bool:
-        certificate = self.certificate(S, here, Lambda)
+    def done(self, here: Iterate, Lambda: float) -> bool:
+        certificate = self.certificate(here, Lambda)
         return (certificate.gap if self.proven else certificate.residual) <= self.tol
 
-    def fit(self, S: Floats, here: Evaluation, Lambda: float, steps: int) -> Fit:
-        objective, certificate = self.objective, self.certificate(S, here, Lambda)
+    def fit(self, here: Iterate, Lambda: float, steps: int) -> Fit:
+        objective, certificate = self.objective, self.certificate(here, Lambda)
         measured = certificate.gap if self.proven else certificate.residual
         caveats = []
         if not measured <= self.tol:
@@ -181,8 +173,8 @@ class _Way:
                 "no student of this width reaches it."
             )
         return Fit(
-            S,
-            here.value + objective.penalty_at(S),
+            here.X,
+            here.value + objective.penalty_at(here.X),
             here.value / objective.n,
             certificate,
             measured <= self.tol,
@@ -197,14 +189,9 @@ def largest_curvature(objective: Objective, at_zero: Floats, rng: np.random.Gene
     """Curvature Lambda above which a proximal step never overshoots, by power iteration, and the passes it took."""
     direction = rng.standard_normal(at_zero.shape)
     direction += direction.T
-    curvature = 0.0
-    for passes in range(1, 101):
-        direction /= np.linalg.norm(direction)
-        image = objective.at_S(direction).gradient - at_zero
-        found = float(np.linalg.norm(image))
-        if found == 0.0:  # scores that do not depend on S
-            return 1.0, passes
-        if passes >= 5 and found - curvature < 2e-3 * found:
-            break
-        curvature, direction = found, image
+    found, passes = power_iteration(
+        lambda direction: objective.at_S(direction).gradient - at_zero, direction, rtol=2e-3, least=5
+    )
+    if found == 0.0:  # scores that do not depend on S
+        return 1.0, passes
     return MARGIN * 2.0 / objective.d * found, passes

@@ -8,6 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
+from presage.laws.random_frame import random_frame
 from presage.laws.spectral_law import Floats
 from presage.models.attention.penalties.penalty import Penalty
 
@@ -129,7 +130,7 @@ def _frames(penalty: Penalty, kappa: float) -> list[str]:
     """The penalty of a matrix is that of the matrix in another frame."""
     s = _tried(penalty)[::6]
     s = s[np.isfinite(penalty.value(s, kappa))]
-    frame = np.linalg.qr(np.random.default_rng(1).standard_normal((s.size, s.size)))[0]
+    frame = random_frame(s.size, s.size, np.random.default_rng(1))
     turned = np.maximum(np.linalg.eigvalsh((frame * s) @ frame.T), penalty.lowest)
     turned[np.abs(turned) < 1e-12] = 0.0
     here, there = (float(np.sum(penalty.value(eigenvalues, kappa))) for eigenvalues in (s, turned))

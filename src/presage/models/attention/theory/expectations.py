@@ -30,7 +30,7 @@ from presage.models.attention.channels.prox_report import (
     TRACE_ANCHOR,
     TRACE_Z,
 )
-from presage.models.attention.channels.softmax import Softmax
+from presage.models.attention.channels.softmax import Softmax, blind_direction
 from presage.models.attention.channels.tokens_prox import tokens_prox
 from presage.models.attention.theory.numeric_averages import MOST_PRODUCT, Sums, product_nodes, sums
 from presage.models.attention.theory.order_parameters import Overlaps
@@ -275,8 +275,7 @@ def scattered_points(dimension: int, nodes: int, seed: int) -> Floats:
 @cache
 def _active_basis(n_tokens: int) -> Floats:
     """Orthonormal basis (columns) of the components orthogonal to the shift that softmax cannot see."""
-    rows, columns = np.triu_indices(n_tokens)
-    blind = np.where(rows == columns, 1.0 / sqrt(2.0), 1.0)
+    blind = blind_direction(n_tokens)
     basis, _ = np.linalg.qr(np.column_stack([blind, np.eye(blind.size)[:, :-1]]))
     return np.ascontiguousarray(basis[:, 1:])
 
