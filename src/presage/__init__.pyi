@@ -16,10 +16,7 @@ from .models.attention.channels.linear import Linear
 from .models.attention.channels.pair_comparison import PairComparison
 from .models.attention.channels.softmax import Softmax
 from .models.attention.experiment.amp import AMP
-from .models.attention.experiment.bayes_amp import BayesAMP
 from .models.attention.experiment.ensemble import Networks
-from .models.attention.experiment.gradient import LBFGS, Adam
-from .models.attention.experiment.proximal_gradient import ProximalGradient
 from .models.attention.experiment.tokens import Embeddings, Gaussian, Rademacher, Tokens
 from .models.attention.named import (
     attention,
@@ -74,6 +71,10 @@ from .spectra.symmetric.denoising import Denoiser
 from .spectra.symmetric.free import FreeConvolution
 from .spectra.symmetric.functionals import functionals
 from .sweeps.sweep import SweepInterrupted, sweep
+from .training.adam import Adam
+from .training.bayes_amp import BayesAMP
+from .training.lbfgs import LBFGS
+from .training.proximal_gradient import ProximalGradient
 
 __version__: str
 

@@ -68,7 +68,6 @@ def models() -> tuple[Model, ...]:
 
 
 def _declared() -> Iterator[Model]:
-    from presage import models as rooms
-
+    rooms = importlib.import_module("presage.models")
     for room in sorted(pkgutil.iter_modules(rooms.__path__), key=lambda room: room.name):
         yield importlib.import_module(f"{rooms.__name__}.{room.name}.declaration").MODEL

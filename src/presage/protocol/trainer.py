@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from presage.protocol import checks
+from presage.protocol.fields import Declared, Number
 
 if TYPE_CHECKING:
     import numpy as np
 
+TOL = Number("relative accuracy", above=0.0, at_most=1.0, reason="it is a relative accuracy", example=1e-5)
+STEPS = Number("most steps that are taken", at_least=1, whole=True, example=2000)
+DAMPING = Number("part of the old messages that is kept", at_least=0.0, at_most=0.99, example=0.3)
 
-class Trainer:
+
+class Trainer(Declared):
     """A way to learn from samples: most minimise the loss."""
 
     minimises: bool = True  # whether what is found is a minimum of the loss, which then needs a slope and a penalty
@@ -18,23 +22,3 @@ class Trainer:
     def fit(self, objective: Any, rng: np.random.Generator) -> Any:
         """Learn from the samples of `objective`, from a random start; how, the objective of the model knows."""
         return objective.fit(self, rng)
-
-
-def check_options(trainer: Any) -> None:
-    """Complain about a tolerance or a number of steps that makes no sense; a whole number given as a float is one."""
-    checks.real(
-        "tol",
-        trainer.tol,
-        above=0.0,
-        at_most=1.0,
-        reason="it is a relative accuracy",
-        remedy="Use for example <tol=1e-5>.",
-    )
-    steps = checks.integer(
-        "steps",
-        trainer.steps,
-        at_least=1,
-        reason="it is the most steps that are taken",
-        remedy="Use for example <steps=2000>.",
-    )
-    object.__setattr__(trainer, "steps", steps)

@@ -372,7 +372,7 @@ WRONG: Any = "none"
         (lambda: ps.BilinearProblem(HALF, 1.0, pairs=WRONG), '`pairs` must be "cross", "distinct" or "all"'),
         (
             lambda: ps.bilinear_regression(HALF, alpha=1.0).replace(kappa=1.0),
-            "This problem has alpha, aspect, n_tokens, noise",
+            "This problem has target, alpha, noise, weight_decay, n_tokens, pairs, rank, aspect",
         ),
         (lambda: ps.solve(ps.bilinear_regression(HALF, alpha=1.0)), "`weight_decay` must be a number"),
         (lambda: ps.solve(WRONG), "`problem` must be a LearningProblem"),
@@ -395,7 +395,7 @@ WRONG: Any = "none"
         ),
         (
             lambda: ps.simulate(ps.bilinear_regression(HALF, alpha=1.0, weight_decay=0.1), d=2000),
-            "`d` must be such that the data fit",
+            "`d` must be such that one network needs less than",
         ),
     ],
 )
@@ -414,7 +414,7 @@ def test_compare_sets_them_side_by_side():
 def test_results_print_their_numbers():
     problem = ps.untied_linear_attention(HALF, alpha=0.2, weight_decay=0.1, noise=0.1)
     assert "caveat: the measurements q_a k_b'" in str(ps.solve(problem))
-    assert "2 matrices of shorter side d = 10" in str(ps.simulate(problem, d=10, seeds=2, n_test=10))
+    assert "2 matrices of d = 10" in str(ps.simulate(problem, d=10, seeds=2, n_test=10))
 
 
 def test_replace_reaches_the_target():
@@ -437,5 +437,5 @@ def test_nearly_perfect_recovery_is_an_answer_with_its_error():
         assert s.rank == pytest.approx(0.5, rel=1e-8)
         assert s.estimation_error / decay**2 == pytest.approx(limit, rel=2e-4)
         assert s.error_bars["estimation_error"] < 2e-4 * s.estimation_error
-    with pytest.raises(ps.SolveError, match=r"left with a residual of .*\. Use a larger weight_decay, or 0\.0"):
+    with pytest.raises(ps.SolveError, match=r"residual of .*\. Use a larger weight_decay, or weight_decay=0\.0"):
         ps.solve(problem.replace(weight_decay=1e-8))

@@ -183,10 +183,10 @@ MODEL = Model(
     measured=MEASURED,
     trainers={
         "amp": f"{HERE}.experiment.amp:AMP",
-        "lbfgs": "presage.training.trainers:LBFGS",
-        "adam": "presage.training.trainers:Adam",
-        "proximal": "presage.training.trainers:ProximalGradient",
-        "bayes-amp": f"{HERE}.bayes.denoiser:bayes_amp",
+        "lbfgs": "presage.training.lbfgs:LBFGS",
+        "adam": "presage.training.adam:Adam",
+        "proximal": "presage.training.proximal_gradient:ProximalGradient",
+        "bayes-amp": "presage.training.bayes_amp:BayesAMP",
     },
     named=(
         NamedProblem(

@@ -96,9 +96,9 @@ MODEL = Model(
     },
     measured=MEASURED,
     trainers={
-        "proximal": "presage.training.trainers:ProximalGradient",
-        "lbfgs": "presage.training.trainers:LBFGS",
-        "bayes-amp": "presage.training.trainers:BayesAMP",
+        "proximal": "presage.training.proximal_gradient:ProximalGradient",
+        "lbfgs": "presage.training.lbfgs:LBFGS",
+        "bayes-amp": "presage.training.bayes_amp:BayesAMP",
     },
     dimension="shorter side of the matrix",
     named=(

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import presage as ps
-from presage.models.attention.experiment.bayes_amp import BayesAMP
+from presage.models.attention.experiment.bayes_amp import states as states_of
 from presage.models.attention.experiment.data import sample, sample_target
 from presage.models.attention.experiment.objective import Objective
+from presage.training.bayes_amp import BayesAMP
 
 MP = ps.MarchenkoPastur(0.5)
 
@@ -37,7 +38,7 @@ def test_it_follows_state_evolution():
     objective, S_0 = objective_of(problem, 100, 0)
     denoiser = ps.Denoiser(MP)
     predicted = MP.second_moment - MP.mean**2
-    states = bayes(problem, noise=0.5, damping=0.0, steps=4).states(objective)
+    states = states_of(bayes(problem, noise=0.5, damping=0.0, steps=4), objective)
     for state, _ in states:
         predicted = denoiser.mmse(((predicted + 0.25) / (2 * 0.5 * 2)) ** 0.5)
         assert pytest.approx(predicted, rel=0.1) == state.V
@@ -75,9 +76,9 @@ def test_no_array_of_the_size_of_all_measurements():
     problem = attention(0.4, noise=0.5)
     objective, _ = objective_of(problem, 54, 1)
     trainer = bayes(problem, steps=2)
-    list(trainer.states(objective))  # compile
+    list(states_of(trainer, objective))  # compile
     tracemalloc.start()
-    list(trainer.states(objective))
+    list(states_of(trainer, objective))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 0.4 * 8 * objective.n * 54**2

@@ -164,7 +164,7 @@ def test_threads_do_not_change_a_bit(monkeypatch):
     monkeypatch.setattr("presage.training.ordered_sums.SMALL", 0)
     ensembles = []
     for cores in (1, 2, 3):
-        monkeypatch.setattr("presage.models.attention.experiment.simulate.available_cores", lambda cores=cores: cores)
+        monkeypatch.setattr("presage.protocol.ensemble.available_cores", lambda cores=cores: cores)
         ensembles.append(small(ATTENTION))
     same(ensembles[0], ensembles[1])
     same(ensembles[0], ensembles[2])
@@ -215,7 +215,7 @@ def test_an_ensemble_is_read_in_a_few_lines():
     ensemble = small(seeds=3)
     lines = str(ensemble).splitlines()
     assert lines[0] == f"3 networks of d = 10, trained by {LBFGS()}"
-    assert lines[1] == "task label, tokens Gaussian, centring by the trace, float64"
+    assert lines[1] == "task label, tokens Gaussian, centring by the trace, precision float64"
     assert [line.split()[0] for line in lines[2:]] == list(OBSERVABLES)
     for line, name in zip(lines[2:], OBSERVABLES, strict=True):
         assert f"{ensemble.mean(name):.6g} +- {ensemble.standard_error(name):.1e}" in line
@@ -479,7 +479,7 @@ def test_a_worker_that_is_killed_is_a_failure_with_a_reason(tmp_path):
         [sys.executable, str(script)], env=environment(tmp_path), capture_output=True, text=True, check=False
     )
     assert ran.returncode == 0, ran.stderr
-    assert "its process was killed, most often for lack of memory: use fewer `processes`" in ran.stdout
+    assert "its process was killed, most often for lack of memory: use fewer processes" in ran.stdout
     assert ran.stdout.splitlines()[-1] == "[0, 1, 2]"
 
 
@@ -527,7 +527,7 @@ def test_bad_input_is_refused_in_words(change, message):
 def test_a_network_that_does_not_fit_into_memory_is_refused_before_it_is_drawn(monkeypatch):
     with pytest.raises(ValueError, match=r"`d` must be such that one network needs less.*1250000000 samples.*float32"):
         simulate(NETWORK, d=50_000)
-    monkeypatch.setattr("presage.models.attention.experiment.simulate.available_memory", lambda: 1e5)
+    monkeypatch.setattr("presage.protocol.ensemble.available_memory", lambda: 1e5)
     with pytest.raises(ValueError, match=r"less than the 0\.0001 GB of memory that are free.*Got d=30"):
         small(d=30)
 
@@ -536,7 +536,7 @@ def test_memory_for_one_network_trains_one_at_a_time(monkeypatch):
     setting = NetworkSetting(NETWORK, 10, LBFGS(), "label", Gaussian(), "trace", 200, "float64", "memory")
     for networks, workers in ((1.5, 1), (2.5, 2), (9.0, 3)):
         monkeypatch.setattr(
-            "presage.models.attention.experiment.simulate.available_memory", lambda room=networks: room * setting.memory
+            "presage.protocol.ensemble.available_memory", lambda room=networks: room * setting.memory
         )
         assert _workers(setting, 4, 3) == workers
     assert _workers(setting, 2, 3) == 2  # no more than there are seeds
@@ -557,7 +557,7 @@ def forked(answer) -> None:
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_child_trains_as_its_parent_did(monkeypatch):
     monkeypatch.setattr("presage.training.ordered_sums.SMALL", 0)
-    monkeypatch.setattr("presage.models.attention.experiment.simulate.available_cores", lambda: 2)
+    monkeypatch.setattr("presage.protocol.ensemble.available_cores", lambda: 2)
     ours = small(d=40, trainer=AMP()).test_error.tolist()
     context = multiprocessing.get_context("fork")
     answer = context.Queue()

@@ -33,9 +33,10 @@ from presage.laws.random_frame import random_frame
 from presage.models.attention.experiment.amp import shrink_matrix
 from presage.models.attention.experiment.data import sample, sample_target
 from presage.models.attention.experiment.fit import certify
-from presage.models.attention.experiment.gradient import AdamState, whole
+from presage.models.attention.experiment.gradient import lbfgs_from, whole
 from presage.models.attention.experiment.objective import Objective
 from presage.protocol.trainer import Trainer
+from presage.training.adam import AdamState
 
 TARGET = MarchenkoPastur(0.5)
 NETWORK = quadratic_network(TARGET, alpha=0.5, weight_decay=0.1, noise=0.2)
@@ -604,7 +605,7 @@ def test_a_start_at_zero_is_left():
     """W = 0 is stationary whatever the data; L-BFGS leaves it along the directions in which the loss falls."""
     problem = attention(MarchenkoPastur(0.5), alpha=0.5, weight_decay=0.01, noise=0.5)
     loss = build(problem, 20)
-    found = LBFGS().from_start(loss, np.zeros((20, 20)))
+    found = lbfgs_from(LBFGS(), loss, np.zeros((20, 20)))
     assert found.converged
     assert found.certificate.residual < 1e-4
     assert found.loss == pytest.approx(AMP().fit(loss, np.random.default_rng(0)).loss, rel=1e-5)

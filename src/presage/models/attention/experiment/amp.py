@@ -7,7 +7,7 @@ weight side is the proximal step of `fit.certify`. On Gaussian data it moves as 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import singledispatch
 from math import inf
 from time import perf_counter
@@ -25,14 +25,17 @@ from presage.models.attention.channels.softmax import Softmax
 from presage.models.attention.channels.tokens_prox import tokens_prox
 from presage.models.attention.experiment import kernels
 from presage.models.attention.experiment.fit import Fit, certify, finite
-from presage.models.attention.experiment.gradient import LBFGS
+from presage.models.attention.experiment.gradient import lbfgs_from
 from presage.models.attention.experiment.objective import Evaluation, Objective
-from presage.models.attention.experiment.proximal_gradient import ProximalGradient
+from presage.models.attention.experiment.proximal_gradient import proximal_gradient_from
 from presage.models.attention.penalties.frobenius import Frobenius
 from presage.models.attention.penalties.nuclear_psd import NuclearPSD
 from presage.models.attention.penalties.penalty import Penalty
 from presage.protocol import checks
-from presage.protocol.trainer import Trainer, check_options
+from presage.protocol.fields import declared
+from presage.protocol.trainer import DAMPING, STEPS, TOL, Trainer
+from presage.training.lbfgs import LBFGS
+from presage.training.proximal_gradient import ProximalGradient
 
 PATIENCE = 25  # iterations without a shorter step before something is done about it
 JITTER = 0.1  # relative steps below this that do not shrink are jumps of single samples
@@ -140,21 +143,12 @@ class AMP(Trainer):
     no gradient, `ProximalGradient` takes the place of L-BFGS.
     """
 
-    tol: float = 1e-6
-    steps: int = 500
-    damping: float = 0.3
+    tol: float = field(default=1e-6, metadata=declared(TOL))
+    steps: int = field(default=500, metadata=declared(STEPS))
+    damping: float = field(default=0.3, metadata=declared(DAMPING))
     finish: LBFGS = LBFGS()  # noqa: RUF009 - frozen
 
-    def __post_init__(self) -> None:
-        check_options(self)
-        checks.real(
-            "damping",
-            self.damping,
-            at_least=0.0,
-            at_most=0.99,
-            reason="it is the part of the old messages that is kept",
-            remedy="Use for example damping=0.3.",
-        )
+    def check_together(self) -> None:
         checks.instance(
             "finish", self.finish, LBFGS, reason="it ends what does not settle", remedy="Use for example LBFGS()."
         )
@@ -206,7 +200,7 @@ class AMP(Trainer):
             start = S if lower else best
             if built_in:
                 return self._finish(objective, start, history, rng)
-            return _joined(ProximalGradient().from_start(objective, start, rng), history)
+            return _joined(proximal_gradient_from(ProximalGradient(), objective, start, rng), history)
         return Fit(
             S,
             data.value + objective.penalty_at(S),
@@ -229,7 +223,7 @@ class AMP(Trainer):
             start = np.zeros((objective.d, objective.width))
             start[:, : len(s)] = (objective.d * objective.width) ** 0.25 * vectors * np.sqrt(np.maximum(s, 0.0))
             start += 1e-2 * rng.standard_normal(start.shape)
-        return _joined(self.finish.from_start(objective, start), history)
+        return _joined(lbfgs_from(self.finish, objective, start), history)
 
 
 def _joined(fit: Fit, history: list[tuple[float, float]]) -> Fit:

@@ -6,10 +6,9 @@ It does not minimise a loss. What it needs of the theory, the denoiser of a matr
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from math import inf, nan, sqrt
 from time import perf_counter
-from typing import Any, NamedTuple, Protocol, final, runtime_checkable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,27 +17,11 @@ from presage.models.attention.channels.score import score
 from presage.models.attention.experiment import kernels
 from presage.models.attention.experiment.fit import Certificate, Fit
 from presage.models.attention.experiment.objective import Objective
-from presage.protocol import checks
 from presage.protocol.errors import TrainError
-from presage.protocol.trainer import Trainer, check_options
+from presage.training.bayes_amp import BayesAMP
 
 PATIENCE = 12  # iterations without a shorter step before it stops
 HOVERING = 0.05  # relative steps below this are the fluctuations of a finite matrix about its limit
-
-
-@runtime_checkable
-class MatrixDenoiser(Protocol):
-    """Posterior mean of the eigenvalues (or singular values) of a matrix of known law, seen with noise."""
-
-    @property
-    def law(self) -> Any:
-        """Law of the eigenvalues (or singular values) of the matrix that is looked for."""
-
-    def __call__(self, x: Floats, delta: float) -> Floats:
-        """Eigenvalues of the estimate, from those of the noisy matrix."""
-
-    def mmse(self, delta: float) -> float:
-        """Mean squared error of the estimate."""
 
 
 class BayesState(NamedTuple):
@@ -50,124 +33,83 @@ class BayesState(NamedTuple):
     q_hat: float  # signal-to-noise ratio of the matrix that the data amount to
 
 
-@final
-@dataclass(frozen=True)
-class BayesAMP(Trainer):
-    """Message passing with the score of the labels and a denoiser of matrices.
+def begin(trainer: BayesAMP, objective: Objective) -> BayesState:
+    """State before any data: the mean of the law, its variance, no messages."""
+    law, d = trainer.denoiser.law, objective.d
+    variance = law.second_moment - law.mean**2
+    return BayesState(law.mean * np.eye(d), variance, np.zeros((objective.n, objective.channel.n_in)), nan)
 
-    For example ``BayesAMP(Denoiser(problem.target))``; `noise`, the variance of the labels, is that of the problem
-    unless it is given. It is done when an iteration moves S by
-    less than `tol` of its size, or hovers about a point, as small matrices do; `damping` is the part of the old
-    messages that is kept.
+
+def iterate(trainer: BayesAMP, objective: Objective, state: BayesState, damping: float) -> BayesState:
+    """One iteration, one pass over the data.
+
+    ``omega = z - V f``, ``f = g_out(omega, V + Delta/2)``, ``q_hat = (2/d^2) sum f^2``,
+    ``R = S + (sqrt2/(d q_hat)) sum Z f``, ``S = denoiser(R)``, ``V = MMSE(1/q_hat)``.
+
+    Equation: [BTEZ25], in the form of [BETKZ25] (41).
+    Checked: tests/models/attention/experiment/test_bayes_amp.py::test_it_follows_state_evolution
     """
+    samples, channel, d = objective.samples, objective.channel, objective.d
+    f, V = np.empty_like(state.f), state.V + 0.5 * (trainer.noise or 0.0)
 
-    denoiser: MatrixDenoiser
-    noise: float | None = None
-    tol: float = 1e-3
-    steps: int = 200
-    damping: float = 0.2
-    minimises = False
+    def slope(block: slice, R: Floats, G: Floats) -> tuple[float]:
+        z = np.empty((len(R), channel.n_in))
+        kernels.to_components(R, z)
+        omega = z - state.V * state.f[block]
+        f[block] = score(channel, samples.z_0[block], samples.labels[block], omega, V)
+        f[block] += damping * (state.f[block] - f[block])
+        kernels.from_slopes(f[block], G)
+        return (float(np.sum(f[block] ** 2)),)
 
-    def __post_init__(self) -> None:
-        checks.instance(
-            "denoiser",
-            self.denoiser,
-            MatrixDenoiser,
-            reason="it knows the law of the target's eigenvalues",
-            remedy="Use for example denoiser=Denoiser(problem.target).",
-        )
-        remedy = "Use for example BayesAMP(Denoiser(problem.target), noise=problem.noise, damping=0.2)."
-        reason = "it is the variance of the labels"
-        if self.noise is not None:
-            checks.real("noise", self.noise, at_least=0.0, reason=reason, remedy=remedy)
-        reason = "it is the part of the old messages that is kept"
-        checks.real("damping", self.damping, at_least=0.0, at_most=0.99, reason=reason, remedy=remedy)
-        check_options(self)
+    (square,), pull = objective.pass_over(state.S, slope)
+    q_hat = 2.0 / d**2 * float(square)
+    if not 0.0 < q_hat < inf:
+        raise TrainError("Message passing left the finite numbers.", "Use more damping, or a little noise.")
+    delta = 1.0 / sqrt(q_hat)
+    x, vectors = np.linalg.eigh(state.S + 2.0 / (d * q_hat) * pull)
+    S = np.asarray((vectors * trainer.denoiser(x, delta)) @ vectors.T)
+    return BayesState(S, trainer.denoiser.mmse(delta), f, q_hat)
 
-    def for_problem(self, noise: float, law: type) -> BayesAMP:
-        """The same with the noise of a problem, unless it has its own; complain about a denoiser of other matrices."""
-        checks.instance(
-            "denoiser.law",
-            self.denoiser.law,
-            law,
-            reason="it must know the kind of matrix that is looked for",
-            remedy="Use Denoiser(target) for symmetric matrices, SingularValueDenoiser(target) for others.",
-        )
-        return replace(self, noise=noise) if self.noise is None else self
 
-    def begin(self, objective: Objective) -> BayesState:
-        """State before any data: the mean of the law, its variance, no messages."""
-        law, d = self.denoiser.law, objective.d
-        variance = law.second_moment - law.mean**2
-        return BayesState(law.mean * np.eye(d), variance, np.zeros((objective.n, objective.channel.n_in)), nan)
+def states(trainer: BayesAMP, objective: Objective) -> Iterator[tuple[BayesState, float]]:
+    """The iterates, each with the relative length of the step that led to it, until these shrink no more.
 
-    def iterate(self, objective: Objective, state: BayesState, damping: float) -> BayesState:
-        """One iteration, one pass over the data.
+    Long steps that do not shrink are damped more. Damping is not free: the messages then lag behind V.
+    """
+    state, damping, shortest, idle = begin(trainer, objective), trainer.damping, inf, 0
+    for iteration in range(trainer.steps):
+        after = iterate(trainer, objective, state, damping if iteration else 0.0)
+        size = max(float(np.linalg.norm(after.S)), 1e-300)
+        step = float(np.linalg.norm(after.S - state.S)) / size
+        state = after
+        yield state, step
+        idle = 0 if step < 0.9 * shortest else idle + 1
+        shortest = min(shortest, step)
+        if step <= trainer.tol or (idle == PATIENCE and (step < HOVERING or damping > 0.7)):
+            return
+        if idle == PATIENCE:
+            damping, shortest, idle = damping + 0.2, inf, 0
 
-        ``omega = z - V f``, ``f = g_out(omega, V + Delta/2)``, ``q_hat = (2/d^2) sum f^2``,
-        ``R = S + (sqrt2/(d q_hat)) sum Z f``, ``S = denoiser(R)``, ``V = MMSE(1/q_hat)``.
 
-        Equation: [BTEZ25], in the form of [BETKZ25] (41).
-        Checked: tests/models/attention/experiment/test_bayes_amp.py::test_it_follows_state_evolution
-        """
-        samples, channel, d = objective.samples, objective.channel, objective.d
-        f, V = np.empty_like(state.f), state.V + 0.5 * (self.noise or 0.0)
-
-        def slope(block: slice, R: Floats, G: Floats) -> tuple[float]:
-            z = np.empty((len(R), channel.n_in))
-            kernels.to_components(R, z)
-            omega = z - state.V * state.f[block]
-            f[block] = score(channel, samples.z_0[block], samples.labels[block], omega, V)
-            f[block] += damping * (state.f[block] - f[block])
-            kernels.from_slopes(f[block], G)
-            return (float(np.sum(f[block] ** 2)),)
-
-        (square,), pull = objective.pass_over(state.S, slope)
-        q_hat = 2.0 / d**2 * float(square)
-        if not 0.0 < q_hat < inf:
-            raise TrainError("Message passing left the finite numbers.", "Use more damping, or a little noise.")
-        delta = 1.0 / sqrt(q_hat)
-        x, vectors = np.linalg.eigh(state.S + 2.0 / (d * q_hat) * pull)
-        S = np.asarray((vectors * self.denoiser(x, delta)) @ vectors.T)
-        return BayesState(S, self.denoiser.mmse(delta), f, q_hat)
-
-    def states(self, objective: Objective) -> Iterator[tuple[BayesState, float]]:
-        """The iterates, each with the relative length of the step that led to it, until these shrink no more.
-
-        Long steps that do not shrink are damped more. Damping is not free: the messages then lag behind V.
-        """
-        state, damping, shortest, idle = self.begin(objective), self.damping, inf, 0
-        for iteration in range(self.steps):
-            after = self.iterate(objective, state, damping if iteration else 0.0)
-            size = max(float(np.linalg.norm(after.S)), 1e-300)
-            step = float(np.linalg.norm(after.S - state.S)) / size
-            state = after
-            yield state, step
-            idle = 0 if step < 0.9 * shortest else idle + 1
-            shortest = min(shortest, step)
-            if step <= self.tol or (idle == PATIENCE and (step < HOVERING or damping > 0.7)):
-                return
-            if idle == PATIENCE:
-                damping, shortest, idle = damping + 0.2, inf, 0
-
-    def fit(self, objective: Objective, rng: np.random.Generator) -> Fit:
-        began = perf_counter()
-        history, step = [], inf
-        for state, moved in self.states(objective):
-            history.append((perf_counter() - began, state.V))
-            step = moved
-        loss = objective.loss_at(state.S)
-        converged = step <= max(self.tol, HOVERING)
-        unsettled = f"Bayes message passing still moves by {step:.1e} an iteration: use more damping."
-        rank = float(np.count_nonzero(np.linalg.eigvalsh(state.S))) / objective.d
-        return Fit(
-            state.S,
-            loss + objective.penalty_at(state.S),
-            loss / objective.n,
-            Certificate(nan, inf, rank),
-            converged,
-            len(history) + 1,
-            perf_counter() - began,
-            np.array(history),
-            () if converged else (unsettled,),
-        )
+def posterior_mean(trainer: BayesAMP, objective: Objective, rng: np.random.Generator) -> Fit:
+    """The posterior mean of the target, from the data and the law of its eigenvalues."""
+    began = perf_counter()
+    history, step = [], inf
+    for state, moved in states(trainer, objective):
+        history.append((perf_counter() - began, state.V))
+        step = moved
+    loss = objective.loss_at(state.S)
+    converged = step <= max(trainer.tol, HOVERING)
+    unsettled = f"Bayes message passing still moves by {step:.1e} an iteration: use more damping."
+    rank = float(np.count_nonzero(np.linalg.eigvalsh(state.S))) / objective.d
+    return Fit(
+        state.S,
+        loss + objective.penalty_at(state.S),
+        loss / objective.n,
+        Certificate(nan, inf, rank),
+        converged,
+        len(history) + 1,
+        perf_counter() - began,
+        np.array(history),
+        () if converged else (unsettled,),
+    )

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import sqrt
 from time import perf_counter
-from typing import NamedTuple, final
 
 import numpy as np
 
@@ -15,7 +14,8 @@ from presage.models.attention.experiment.objective import Evaluation, Objective
 from presage.models.attention.penalties.frobenius import Frobenius
 from presage.models.attention.penalties.nuclear_psd import NuclearPSD
 from presage.protocol import checks
-from presage.protocol.trainer import Trainer, check_options
+from presage.training.adam import Adam, AdamState
+from presage.training.lbfgs import LBFGS
 from presage.training.quasi_newton import quasi_newton
 
 ROUNDINGS = 3e4  # a gradient is not known better than this many rounding errors
@@ -105,55 +105,34 @@ class _Watch:
         return fit, stuck
 
 
-@final
-@dataclass(frozen=True)
-class LBFGS(Trainer):
-    """Limited-memory quasi-Newton, until the gradient is below `tol` of its two parts that cancel there.
+def lbfgs(trainer: LBFGS, objective: Objective, rng: np.random.Generator) -> Fit:
+    """L-BFGS on W, or on S where S itself is trained, until the gradient is below `tol` of its cancelling parts."""
+    return lbfgs_from(trainer, objective, start(objective, rng))
 
-    It ends at a stationary point. Where the loss is not convex (a softmax at large beta) other starts may end lower:
-    at beta = 3 by a fifth, with two tokens; `AMP` then finds lower ones.
-    """
 
-    tol: float = 1e-5
-    steps: int = 20_000
-    memory: int = 20
+def lbfgs_from(trainer: LBFGS, objective: Objective, A: Floats) -> Fit:
+    """The same from a given start: W, or S where S itself is trained."""
+    fit, A, stuck = _descend(trainer, objective, A)
+    for _ in range(ESCAPES):
+        if not stuck:
+            break
+        again, A, stuck = _descend(trainer, objective, _off_the_saddle(objective, fit.S, A))
+        history = np.concatenate([fit.history, again.history + np.array([fit.seconds, 0.0])])
+        seconds, evaluations = fit.seconds + again.seconds, fit.evaluations + again.evaluations
+        fit = replace(again, history=history, seconds=seconds, evaluations=evaluations)
+    return fit
 
-    def __post_init__(self) -> None:
-        check_options(self)
-        memory = checks.integer(
-            "memory",
-            self.memory,
-            at_least=1,
-            reason="it is how many past steps shape the next",
-            remedy="Use for example memory=20.",
-        )
-        object.__setattr__(self, "memory", memory)
 
-    def fit(self, objective: Objective, rng: np.random.Generator) -> Fit:
-        return self.from_start(objective, start(objective, rng))
-
-    def from_start(self, objective: Objective, A: Floats) -> Fit:
-        """Minimise from a given start: W, or S where S itself is trained."""
-        fit, A, stuck = self._descend(objective, A)
-        for _ in range(ESCAPES):
-            if not stuck:
-                break
-            again, A, stuck = self._descend(objective, _off_the_saddle(objective, fit.S, A))
-            history = np.concatenate([fit.history, again.history + np.array([fit.seconds, 0.0])])
-            seconds, evaluations = fit.seconds + again.seconds, fit.evaluations + again.evaluations
-            fit = replace(again, history=history, seconds=seconds, evaluations=evaluations)
-        return fit
-
-    def _descend(self, objective: Objective, A: Floats) -> tuple[Fit, Floats, bool]:
-        tol = max(self.tol, ROUNDINGS * objective.rounding)
-        watch = _Watch(objective, "L-BFGS", tol)
-        found = quasi_newton(
-            watch.evaluate, A, steps=self.steps, evaluations=10 * self.steps, memory=self.memory, done=watch.record
-        )
-        watch.evaluate(found.X)
-        limit = f"after {found.steps} steps" if found.steps >= self.steps else "where no step lowers the loss any more"
-        fit, stuck = watch.fit(found.X, limit)
-        return fit, found.X, stuck
+def _descend(trainer: LBFGS, objective: Objective, A: Floats) -> tuple[Fit, Floats, bool]:
+    tol = max(trainer.tol, ROUNDINGS * objective.rounding)
+    watch, steps = _Watch(objective, "L-BFGS", tol), trainer.steps
+    found = quasi_newton(
+        watch.evaluate, A, steps=steps, evaluations=10 * steps, memory=trainer.memory, done=watch.record
+    )
+    watch.evaluate(found.X)
+    limit = f"after {found.steps} steps" if found.steps >= steps else "where no step lowers the loss any more"
+    fit, stuck = watch.fit(found.X, limit)
+    return fit, found.X, stuck
 
 
 def _full(objective: Objective, W: Floats) -> bool:
@@ -176,58 +155,16 @@ def _off_the_saddle(objective: Objective, S: Floats, W: Floats) -> Floats:
     return W + nudge if falling.shape[1] else W
 
 
-class AdamState(NamedTuple):
-    """Moments of the gradient after `step` steps."""
-
-    first: Floats
-    second: Floats
-    step: int
-
-
-@final
-@dataclass(frozen=True)
-class Adam(Trainer):
-    """Full-batch Adam with the update rule of ``torch.optim.Adam``; weight decay is a part of the loss.
-
-    At a constant learning rate it ends slowly: its `tol` is looser than that of the other trainers, and a network
-    that it leaves has a higher rank than the minimum.
-    """
-
-    lr: float = 0.1
-    betas: tuple[float, float] = (0.9, 0.999)
-    eps: float = 1e-8
-    tol: float = 1e-3
-    steps: int = 20_000
-
-    def __post_init__(self) -> None:
-        check_options(self)
-        remedy = "Use for example Adam(lr=0.1)."
-        checks.real("lr", self.lr, above=0.0, reason="it is the length of a step", remedy=remedy)
-        checks.real("eps", self.eps, above=0.0, reason="it keeps a division finite", remedy=remedy)
-        betas = self.betas if isinstance(self.betas, tuple | list) else ()
-        numbers = tuple(checks.real("betas", beta, reason="they weigh the past", remedy=remedy) for beta in betas)
-        if len(numbers) != 2 or not all(0.0 <= beta < 1.0 for beta in numbers):
-            raise checks.complaint("betas", "be two numbers in [0, 1)", "they weigh the past", self.betas, remedy)
-        object.__setattr__(self, "betas", numbers)
-
-    def update(self, A: Floats, gradient: Floats, state: AdamState) -> tuple[Floats, AdamState]:
-        """One step of [KB15], in the arrangement of PyTorch."""
-        b1, b2 = self.betas
-        step = state.step + 1
-        first = b1 * state.first + (1.0 - b1) * gradient
-        second = b2 * state.second + (1.0 - b2) * gradient * gradient
-        denominator = np.sqrt(second) / sqrt(1.0 - b2**step) + self.eps
-        return A - self.lr / (1.0 - b1**step) * first / denominator, AdamState(first, second, step)
-
-    def fit(self, objective: Objective, rng: np.random.Generator) -> Fit:
-        watch = _Watch(objective, "Adam", self.tol)
-        A = start(objective, rng)
-        state = AdamState(np.zeros_like(A), np.zeros_like(A), 0)
-        for _ in range(self.steps):
-            evaluation = watch.evaluate(A)
-            if watch.record(evaluation.value):
-                break
-            A, state = self.update(A, evaluation.gradient, state)
-        else:
-            watch.evaluate(A)
-        return watch.fit(A, f"after {self.steps} steps")[0]
+def adam(trainer: Adam, objective: Objective, rng: np.random.Generator) -> Fit:
+    """Full-batch Adam on W, or on S where S itself is trained."""
+    watch = _Watch(objective, "Adam", trainer.tol)
+    A = start(objective, rng)
+    state = AdamState(np.zeros_like(A), np.zeros_like(A), 0)
+    for _ in range(trainer.steps):
+        evaluation = watch.evaluate(A)
+        if watch.record(evaluation.value):
+            break
+        A, state = trainer.update(A, evaluation.gradient, state)
+    else:
+        watch.evaluate(A)
+    return watch.fit(A, f"after {trainer.steps} steps")[0]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import sqrt
-from typing import NamedTuple, final
+from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 
@@ -23,6 +23,10 @@ from presage.models.attention.penalties.nuclear_psd import NuclearPSD
 from presage.models.attention.penalties.penalty import Penalty
 from presage.protocol import checks
 from presage.training.ordered_sums import in_lanes
+
+if TYPE_CHECKING:
+    from presage.models.attention.experiment.fit import Fit
+    from presage.protocol.trainer import Trainer
 
 ROUNDED = 1e-12  # relative to the largest eigenvalue
 Slope = Callable[[slice, Floats, Floats], Sequence[float]]
@@ -130,6 +134,12 @@ class Objective:
             return total
 
         return sum(in_lanes(self.n, d, T, self.threads, sweep))
+
+    def fit(self, trainer: Trainer, rng: np.random.Generator) -> Fit:
+        """Train by the settings of `trainer`, from a random start."""
+        from presage.models.attention.experiment.ways import fit  # which all know objectives
+
+        return fit(trainer, self, rng)
 
     def with_samples(self, samples: Samples) -> Objective:
         """The same loss on other samples; a mean to subtract stays that of the training samples."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import islice
 from time import perf_counter
-from typing import final
 
 import numpy as np
 
@@ -17,10 +15,10 @@ from presage.models.attention.penalties.frobenius import Frobenius
 from presage.models.attention.penalties.nuclear_psd import NuclearPSD
 from presage.models.attention.penalties.penalty import Penalty
 from presage.protocol import checks
-from presage.protocol.trainer import Trainer, check_options
 from presage.training.accelerated import Iterate, accelerated, next_momentum, points_uphill
 from presage.training.curvature import MARGIN, power_iteration
 from presage.training.duality import LOOK
+from presage.training.proximal_gradient import ProximalGradient
 
 ROUNDINGS = 200.0  # a gap is not known better than this many rounding errors
 STATIONARY = 100.0  # a residual of this times `tol` is a minimum, where no gap is known
@@ -28,85 +26,71 @@ RELAX = 0.9  # of the curvature, at every look: it can be less than where it was
 STIFFEST = 1e12  # curvature at which a step that does not lower the loss is rounding
 
 
-@final
-@dataclass(frozen=True)
-class ProximalGradient(Trainer):
-    """FISTA [BT09] with restart [OC15], until the loss is proven to be within `tol` (relative) of its minimum.
+def proximal_gradient(trainer: ProximalGradient, objective: Objective, rng: np.random.Generator) -> Fit:
+    """Accelerated proximal gradient on S, for outputs linear in S and for penalties of one's own."""
+    if not isinstance(objective.channel, Linear) and _gap_is_known(objective.penalty):
+        raise checks.complaint(
+            "trainer",
+            "be LBFGS, Adam or AMP for this channel",
+            "the loss is not convex in S, and a duality gap proves nothing",
+            trainer,
+            "Use <trainer=LBFGS()>.",
+        )
+    return proximal_gradient_from(trainer, objective, np.zeros((objective.d, objective.d)), rng)
 
-    For outputs linear in S (quadratic network, linear attention), where the loss is convex in S, and for penalties of
-    one's own with any outputs, by backtracking. No duality gap is known for these: they end when what is left of the
-    subgradient is below a hundred times `tol`, at a minimum that is the only one if loss and penalty are convex. The
-    width of the student plays no part but for its weight decay: the minimum is that of a student at least as wide as
-    its rank.
-    """
 
-    tol: float = 1e-6
-    steps: int = 20_000
+def proximal_gradient_from(trainer: ProximalGradient, objective: Objective, S: Floats, rng: np.random.Generator) -> Fit:
+    """The same from a given S."""
+    descend = _affine if isinstance(objective.channel, Linear) else _backtracking
+    return descend(trainer, _Way(objective, trainer.tol), S, rng)
 
-    def __post_init__(self) -> None:
-        check_options(self)
 
-    def fit(self, objective: Objective, rng: np.random.Generator) -> Fit:
-        if not isinstance(objective.channel, Linear) and _gap_is_known(objective.penalty):
-            raise checks.complaint(
-                "trainer",
-                "be LBFGS, Adam or AMP for this channel",
-                "the loss is not convex in S, and a duality gap proves nothing",
-                self,
-                "Use <trainer=LBFGS()>.",
-            )
-        return self.from_start(objective, np.zeros((objective.d, objective.d)), rng)
+def _affine(trainer: ProximalGradient, way: _Way, S: Floats, rng: np.random.Generator) -> Fit:
+    """The gradient is affine in S: one pass an iteration, and one curvature that no step overshoots."""
+    here = way.at(S)
+    Lambda = way.curvature(here, rng)
 
-    def from_start(self, objective: Objective, S: Floats, rng: np.random.Generator) -> Fit:
-        """Minimise from a given S."""
-        descend = self._affine if isinstance(objective.channel, Linear) else self._backtracking
-        return descend(_Way(objective, self.tol), S, rng)
+    def step(Y: Floats, slope: Floats) -> Floats:
+        return proximal_step(way.objective, Y, slope, Lambda)
 
-    def _affine(self, way: _Way, S: Floats, rng: np.random.Generator) -> Fit:
-        """The gradient is affine in S: one pass an iteration, and one curvature that no step overshoots."""
-        here = way.at(S)
-        Lambda = way.curvature(here, rng)
+    descent = accelerated(here, way.at, step, whole=lambda here: way.record(here.value, here.X))
+    for iteration, here in enumerate(islice(descent, trainer.steps), start=1):
+        if iteration % LOOK == 0 and way.done(here, Lambda):
+            break
+    return way.fit(here, Lambda, trainer.steps)
 
-        def step(Y: Floats, slope: Floats) -> Floats:
-            return proximal_step(way.objective, Y, slope, Lambda)
 
-        descent = accelerated(here, way.at, step, whole=lambda here: way.record(here.value, here.X))
-        for iteration, here in enumerate(islice(descent, self.steps), start=1):
-            if iteration % LOOK == 0 and way.done(here, Lambda):
+def _backtracking(trainer: ProximalGradient, way: _Way, S: Floats, rng: np.random.Generator) -> Fit:
+    """Any loss: the curvature grows until the quadratic above the loss is one, and the loss never rises."""
+    objective, d = way.objective, way.objective.d
+    here = way.at(S)
+    Lambda = way.curvature(here, rng)
+    before, momentum = S, 1.0
+    value = way.record(here.value, S)
+    for iteration in range(1, trainer.steps + 1):
+        grown, ahead = next_momentum(momentum)
+        Y = S + ahead * (S - before)
+        at_Y = way.at(Y)
+        while True:
+            stepped = proximal_step(objective, Y, at_Y.gradient, Lambda)
+            move = stepped - Y
+            above = at_Y.value + float(np.sum(at_Y.gradient * move)) + 0.25 * d * Lambda * float(np.sum(move**2))
+            loss = way.loss_at(stepped)
+            if loss <= above + ROUNDINGS * objective.rounding * at_Y.value or Lambda > STIFFEST:
                 break
-        return way.fit(here, Lambda, self.steps)
-
-    def _backtracking(self, way: _Way, S: Floats, rng: np.random.Generator) -> Fit:
-        """Any loss: the curvature grows until the quadratic above the loss is one, and the loss never rises."""
-        objective, d = way.objective, way.objective.d
-        here = way.at(S)
-        Lambda = way.curvature(here, rng)
-        before, momentum = S, 1.0
-        value = way.record(here.value, S)
-        for iteration in range(1, self.steps + 1):
-            grown, ahead = next_momentum(momentum)
-            Y = S + ahead * (S - before)
-            at_Y = way.at(Y)
-            while True:
-                stepped = proximal_step(objective, Y, at_Y.gradient, Lambda)
-                move = stepped - Y
-                above = at_Y.value + float(np.sum(at_Y.gradient * move)) + 0.25 * d * Lambda * float(np.sum(move**2))
-                loss = way.loss_at(stepped)
-                if loss <= above + ROUNDINGS * objective.rounding * at_Y.value or Lambda > STIFFEST:
-                    break
-                Lambda *= 2.0
-            after = loss + objective.penalty_at(stepped)
-            if after > value and momentum > 1.0:
-                momentum = 1.0  # the momentum led uphill: the same step again without it
-                continue
-            momentum = 1.0 if points_uphill(Y, stepped, S) else grown
-            before, S = S, stepped
-            value = way.record(loss, S)
-            if iteration % LOOK == 0:
-                if way.done(way.at(S), Lambda):
-                    break
-                Lambda *= RELAX
-        return way.fit(way.at(S), Lambda, self.steps)
+            Lambda *= 2.0
+        after = loss + objective.penalty_at(stepped)
+        if after > value and momentum > 1.0:
+            momentum = 1.0  # the momentum led uphill: the same step again without it
+            continue
+        momentum = 1.0 if points_uphill(Y, stepped, S) else grown
+        before, S = S, stepped
+        value = way.record(loss, S)
+        if iteration % LOOK == 0:
+            if way.done(way.at(S), Lambda):
+                break
+            Lambda *= RELAX
+    return way.fit(way.at(S), Lambda, trainer.steps)
 
 
 def _gap_is_known(penalty: Penalty) -> bool:

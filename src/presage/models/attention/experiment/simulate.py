@@ -12,7 +12,6 @@ from presage.models.attention.channels.linear import Linear
 from presage.models.attention.channels.score import score
 from presage.models.attention.channels.softmax import Softmax
 from presage.models.attention.experiment.amp import AMP
-from presage.models.attention.experiment.bayes_amp import BayesAMP
 from presage.models.attention.experiment.data import Centring, Storage, Task
 from presage.models.attention.experiment.ensemble import Networks
 from presage.models.attention.experiment.setting import NetworkSetting
@@ -21,6 +20,7 @@ from presage.models.attention.problem import Problem
 from presage.protocol import checks
 from presage.protocol.ensemble import train_ensemble
 from presage.protocol.trainer import Trainer
+from presage.training.bayes_amp import BayesAMP
 
 
 def simulate(

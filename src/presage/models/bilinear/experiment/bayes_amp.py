@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from presage.laws.spectral_law import Floats
-from presage.models.attention.experiment.bayes_amp import MatrixDenoiser
 from presage.models.bilinear.experiment.measurements import Measurements
 from presage.protocol import checks
+from presage.training.bayes_amp import MatrixDenoiser
 
 
 class BayesState(NamedTuple):

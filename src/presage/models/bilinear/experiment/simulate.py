@@ -11,9 +11,6 @@ import numpy as np
 
 from presage.laws.rectangular_law import RectangularLaw
 from presage.laws.spectral_law import Floats
-from presage.models.attention.experiment.bayes_amp import BayesAMP
-from presage.models.attention.experiment.gradient import LBFGS
-from presage.models.attention.experiment.proximal_gradient import ProximalGradient
 from presage.models.bilinear.experiment.bayes_amp import bayes_message_passing
 from presage.models.bilinear.experiment.ensemble import BilinearEnsemble
 from presage.models.bilinear.experiment.measurements import Measurements, draw_labels, draw_measurements
@@ -22,7 +19,10 @@ from presage.models.bilinear.problem import BilinearProblem
 from presage.protocol import checks
 from presage.protocol.ensemble import Outcome, Setting, streams, train_ensemble
 from presage.protocol.trainer import Trainer
+from presage.training.bayes_amp import BayesAMP
+from presage.training.lbfgs import LBFGS
 from presage.training.ordered_sums import one_blas_thread
+from presage.training.proximal_gradient import ProximalGradient
 
 BLOCK_BYTES = 64e6  # test samples are drawn in blocks of about this size
 
