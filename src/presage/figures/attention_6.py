@@ -10,7 +10,7 @@ import presage as ps
 from presage.figures import words
 from presage.figures.shipping import slimmed
 from presage.figures.style import canvas, dots, key, line, print_caveats, style
-from presage.models.attention.theory.expectations import Sobol
+from presage.models.attention.theory.rules.sobol import Sobol
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -18,10 +18,12 @@ from presage.models.attention.channels.numeric_prox import active_prox, numeric_
 from presage.models.attention.channels.prox_report import LOSS_AT_P, LOSS_AT_Z, SQUARE_Z, TRACE_ANCHOR, TRACE_Z
 from presage.models.attention.experiment.data import sample, sample_target
 from presage.models.attention.experiment.objective import Objective
-from presage.models.attention.theory.expectations import GaussHermite, Sobol, gaussian_of
-from presage.models.attention.theory.numeric_averages import product_nodes, sums
 from presage.models.attention.theory.order_parameters import Overlaps
-from presage.models.attention.theory.trapezoid import Trapezoid, _disc
+from presage.models.attention.theory.rules.gauss_hermite import GaussHermite
+from presage.models.attention.theory.rules.numeric_sums import product_nodes, sums
+from presage.models.attention.theory.rules.rule import gaussian_of
+from presage.models.attention.theory.rules.sobol import Sobol
+from presage.models.attention.theory.rules.trapezoid import Trapezoid, _disc
 
 TARGET = ps.MarchenkoPastur(0.5)
 COMPARISON = ps.pair_comparison(TARGET, alpha=1.0, weight_decay=0.05, noise=0.2)

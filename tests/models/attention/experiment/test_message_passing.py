@@ -13,8 +13,10 @@ from presage.models.attention.channels.linear import Linear
 from presage.models.attention.channels.softmax import Softmax
 from presage.models.attention.experiment import amp, data, tokens
 from presage.models.attention.experiment.objective import Objective
-from presage.models.attention.theory.expectations import Averages, GaussHermite, Rule, Sobol
 from presage.models.attention.theory.order_parameters import Conjugates, Overlaps
+from presage.models.attention.theory.rules.gauss_hermite import GaussHermite
+from presage.models.attention.theory.rules.rule import Averages, Rule
+from presage.models.attention.theory.rules.sobol import Sobol
 from presage.models.attention.theory.state_evolution import sample_side, weight_side
 
 MP = ps.MarchenkoPastur(0.5)

@@ -535,9 +535,7 @@ def test_a_network_that_does_not_fit_into_memory_is_refused_before_it_is_drawn(m
 def test_memory_for_one_network_trains_one_at_a_time(monkeypatch):
     setting = NetworkSetting(NETWORK, 10, LBFGS(), "label", Gaussian(), "trace", 200, "float64", "memory")
     for networks, workers in ((1.5, 1), (2.5, 2), (9.0, 3)):
-        monkeypatch.setattr(
-            "presage.protocol.ensemble.available_memory", lambda room=networks: room * setting.memory
-        )
+        monkeypatch.setattr("presage.protocol.ensemble.available_memory", lambda room=networks: room * setting.memory)
         assert _workers(setting, 4, 3) == workers
     assert _workers(setting, 2, 3) == 2  # no more than there are seeds
 

@@ -11,7 +11,9 @@ import sys
 from pathlib import Path
 
 import presage as ps
-from presage.models.attention.theory.expectations import GaussHermite, Rule, Sobol
+from presage.models.attention.theory.rules.gauss_hermite import GaussHermite
+from presage.models.attention.theory.rules.rule import Rule
+from presage.models.attention.theory.rules.sobol import Sobol
 from tests.random_problems import random_problem
 
 FILE = Path(__file__).with_name("error_bar_references.json")

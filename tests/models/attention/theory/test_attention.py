@@ -10,8 +10,9 @@ import pytest
 
 import presage as ps
 from presage.models.attention.theory import fixed_point
-from presage.models.attention.theory.expectations import GaussHermite, Sobol
 from presage.models.attention.theory.newton import Evaluator, NoConvergenceError
+from presage.models.attention.theory.rules.gauss_hermite import GaussHermite
+from presage.models.attention.theory.rules.sobol import Sobol
 from tests.independent import attention_point
 
 MP = ps.MarchenkoPastur

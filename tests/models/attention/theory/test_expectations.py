@@ -10,8 +10,10 @@ import pytest
 import presage as ps
 from presage.models.attention.channels.pair_prox import pair_prox, scan_space
 from presage.models.attention.channels.prox_report import REPORTED
-from presage.models.attention.theory.expectations import Averages, GaussHermite, Sobol
 from presage.models.attention.theory.order_parameters import Overlaps
+from presage.models.attention.theory.rules.gauss_hermite import GaussHermite
+from presage.models.attention.theory.rules.rule import Averages
+from presage.models.attention.theory.rules.sobol import Sobol
 
 FIELDS = ("slope_z", "slope_z_0", "square", "square_slope", "train_error", "test_error")
 PLACES = [(1.75, Overlaps(1.2, 1.5, 0.5)), (1.0, Overlaps(0.3, 0.9, 0.1)), (2.5, Overlaps(2.0, 1.9, 0.58))]

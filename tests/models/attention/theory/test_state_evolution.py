@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import presage as ps
-from presage.models.attention.theory.expectations import GaussHermite
 from presage.models.attention.theory.order_parameters import Conjugates, Overlaps
+from presage.models.attention.theory.rules.gauss_hermite import GaussHermite
 from presage.models.attention.theory.state_evolution import free_energy, weight_side
 
 NODES = GaussHermite(32, dropped=1e-12)

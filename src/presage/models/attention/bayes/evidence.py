@@ -15,7 +15,7 @@ from presage.models.attention.channels.hardmax import Hardmax, signs_posterior
 from presage.models.attention.channels.linear import Linear
 from presage.models.attention.channels.posterior import gaussian_nodes, no_posterior, posterior, writes_score
 from presage.models.attention.channels.softmax import Softmax
-from presage.models.attention.theory.expectations import scattered_points
+from presage.models.attention.theory.rules.sobol import scattered_points
 
 FAR = 8.0  # a sign whose mean is that many deviations off zero is known
 POINTS, REPLICATES = 8192, 4  # scrambled points for a score that a channel writes itself

@@ -6,8 +6,10 @@ from math import sqrt
 
 from presage.models.attention.channels.channel import Channel
 from presage.models.attention.channels.linear import Linear
-from presage.models.attention.theory.expectations import Exact, GaussHermite, Sobol
 from presage.models.attention.theory.order_parameters import Overlaps
+from presage.models.attention.theory.rules.exact import Exact
+from presage.models.attention.theory.rules.gauss_hermite import GaussHermite
+from presage.models.attention.theory.rules.sobol import Sobol
 
 RESOLVED = 1e-5  # relative distance of two product rules below which they are trusted
 

@@ -7,7 +7,8 @@ the same Jacobian turns the spread between independent rules into error bars.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import singledispatch
 from math import log, sqrt
 
 import numpy as np
@@ -15,9 +16,9 @@ import scipy
 
 from presage.laws.spectral_law import Floats
 from presage.models.attention.channels.channel import Channel
+from presage.models.attention.channels.linear import Linear
 from presage.models.attention.channels.softmax import Softmax
 from presage.models.attention.problem import Problem
-from presage.models.attention.theory.expectations import Exact, GaussHermite, Rule, Sobol
 from presage.models.attention.theory.newton import (
     OBSERVABLES,
     Evaluator,
@@ -28,8 +29,13 @@ from presage.models.attention.theory.newton import (
     loss,
 )
 from presage.models.attention.theory.order_parameters import Conjugates
+from presage.models.attention.theory.rules.exact import Exact
+from presage.models.attention.theory.rules.gauss_hermite import GaussHermite
+from presage.models.attention.theory.rules.numeric_sums import MOST_PRODUCT
+from presage.models.attention.theory.rules.rule import Rule
+from presage.models.attention.theory.rules.sobol import Sobol
+from presage.models.attention.theory.rules.trapezoid import Trapezoid
 from presage.models.attention.theory.search import coarse_rule, search, zero_state
-from presage.models.attention.theory.trapezoid import Trapezoid
 
 JUMPING = 1e-3  # fraction of samples whose proximal map jumps: with more, few nodes are too rough
 SETTLED = 1e-4  # residual of a fine rule that is still an answer; what is left of it goes into the error bars
@@ -78,40 +84,41 @@ def refine(evaluator: Evaluator, y: Floats, rule: Rule, linear: Linearization, *
     raise NoConvergenceError(best)
 
 
-def rules(channel: Channel, jumps: float, most_nodes: int, seed: int) -> Iterator[Rule]:
-    """Finer and finer rules."""
-    coarse = coarse_rule(channel)
-    if isinstance(coarse, Exact):
-        yield coarse
+def refinements(channel: Channel, jumps: float, most_nodes: int, seed: int) -> Iterator[Rule]:
+    """Finer and finer rules for a channel, where a fraction `jumps` of the samples jump."""
+    yield from grids(channel, jumps, most_nodes)
+    if coarse_rule(channel).exact or channel.n_active == 1:
         return
-    if isinstance(coarse, Trapezoid):
-        across = 40
-        while across**2 <= most_nodes:
-            yield Trapezoid(across)
-            across *= 2
-        return
-    product = isinstance(coarse, GaussHermite)
-    if product and not isinstance(channel, Softmax):
-        yield from (GaussHermite(count, dropped=1e-7) for count in (12, 18, 24))
-    elif product:
-        yield GaussHermite(24)
-        if jumps < JUMPING:
-            yield GaussHermite(40)
     replicates = 16
-    nodes = 4096 if product else 1024
+    nodes = 4096 if coarse_rule(channel).regular else 1024
     while nodes * replicates <= most_nodes:
         yield Sobol(nodes, replicates, seed)
         nodes *= 4
 
 
-def companions(rule: Rule) -> list[Rule]:
-    """Rules whose distance from a deterministic one shows its error: coarser, and turned."""
-    if isinstance(rule, GaussHermite):
-        fewer = min(6, 2 * (rule.nodes // 8))
-        return [replace(rule, nodes=rule.nodes - fewer), replace(rule, nodes=rule.nodes - 2, angle=-0.6)]
-    if isinstance(rule, Trapezoid):
-        return [Trapezoid(rule.nodes * 3 // 4), Trapezoid(rule.nodes * 7 // 8, 0.4)]
-    return []
+@singledispatch
+def grids(channel: Channel, jumps: float, most_nodes: int) -> Iterator[Rule]:
+    """Rules whose nodes are a grid, as far as they are worth their nodes; scattered points follow."""
+    if channel.n_active == 1:
+        across = 40
+        while across**2 <= most_nodes:
+            yield Trapezoid(across)
+            across *= 2
+    elif channel.n_active <= MOST_PRODUCT:
+        yield from (GaussHermite(count, dropped=1e-7) for count in (12, 18, 24))
+
+
+@grids.register
+def _(channel: Linear, jumps: float, most_nodes: int) -> Iterator[Rule]:
+    yield Exact()
+
+
+@grids.register
+def _(channel: Softmax, jumps: float, most_nodes: int) -> Iterator[Rule]:
+    if channel.n_tokens == 2:
+        yield GaussHermite(24)
+        if jumps < JUMPING:
+            yield GaussHermite(40)
 
 
 def error_bars(evaluator: Evaluator, state: State, rule: Rule, linear: Linearization) -> tuple[Floats, Floats]:
@@ -122,11 +129,12 @@ def error_bars(evaluator: Evaluator, state: State, rule: Rule, linear: Lineariza
     """
     mean = state.observables.mean(axis=0)
     leftover = np.abs(linear.shift(state.residual))
-    if isinstance(rule, Exact):
+    if rule.exact:
         return np.zeros_like(mean), leftover + ROUNDING * np.abs(mean)
-    if companions(rule):
+    companions = rule.companions()
+    if companions:
         moves = []
-        for companion in companions(rule):
+        for companion in companions:
             other = evaluator(state.y, companion)
             moves.append(other.observables.mean(axis=0) - mean + linear.shift(other.target - state.target))
         standard = np.abs(moves).max(axis=0)
@@ -163,11 +171,11 @@ def solve_fixed_point(
         coarse, route = zero, "the penalty sets the whole matrix to zero"
         linear = linearize(evaluator, zero, coarse_rule(evaluator.channel))
     assert coarse is not None
-    ladder = rules(evaluator.channel, coarse.averages.jumps, most_nodes, seed) if rule is None else iter([rule])
-    return climb(evaluator, coarse, linear, ladder, accuracy=accuracy, tol=tol, route=route)
+    ladder = refinements(evaluator.channel, coarse.averages.jumps, most_nodes, seed) if rule is None else iter([rule])
+    return refine_until(evaluator, coarse, linear, ladder, accuracy=accuracy, tol=tol, route=route)
 
 
-def climb(
+def refine_until(
     evaluator: Evaluator,
     coarse: State,
     linear: Linearization,
@@ -178,7 +186,7 @@ def climb(
     route: str,
     watched: tuple[str, ...] = ("test_error", "train_loss", "rank"),
 ) -> FixedPoint:
-    """Carry a root of a coarse rule up a ladder of rules until what is watched is known to `accuracy`, relative."""
+    """Carry a root of a coarse rule to finer and finer rules until what is watched is known to `accuracy`, relative."""
     y = coarse.y
     rows = [OBSERVABLES.index(name) for name in watched]
     state = None

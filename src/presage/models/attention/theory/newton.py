@@ -19,8 +19,8 @@ from presage.models.attention.channels.numeric_prox import may_have_two_minima
 from presage.models.attention.channels.softmax import Softmax
 from presage.models.attention.channels.tokens_prox import CONVEX
 from presage.models.attention.problem import Problem
-from presage.models.attention.theory.expectations import Averages, Rule
 from presage.models.attention.theory.order_parameters import Conjugates
+from presage.models.attention.theory.rules.rule import Averages, Rule
 from presage.models.attention.theory.state_evolution import WeightSide, own_deviation, sample_side, weight_side
 from presage.spectra.quadrature import UnresolvedError
 

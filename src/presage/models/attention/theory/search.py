@@ -22,7 +22,6 @@ from presage.models.attention.penalties.penalty import Penalty
 from presage.models.attention.problem import Problem
 from presage.models.attention.theory import explicit_map as quadratic
 from presage.models.attention.theory import ridge
-from presage.models.attention.theory.expectations import Exact, GaussHermite, Rule, Sobol
 from presage.models.attention.theory.newton import (
     NUDGE,
     Evaluator,
@@ -32,10 +31,14 @@ from presage.models.attention.theory.newton import (
     loss,
     newton,
 )
-from presage.models.attention.theory.numeric_averages import MOST_PRODUCT
 from presage.models.attention.theory.order_parameters import Overlaps
+from presage.models.attention.theory.rules.exact import Exact
+from presage.models.attention.theory.rules.gauss_hermite import GaussHermite
+from presage.models.attention.theory.rules.numeric_sums import MOST_PRODUCT
+from presage.models.attention.theory.rules.rule import Rule
+from presage.models.attention.theory.rules.sobol import Sobol
+from presage.models.attention.theory.rules.trapezoid import Trapezoid
 from presage.models.attention.theory.state_evolution import sample_side
-from presage.models.attention.theory.trapezoid import Trapezoid
 
 STEPS = 150  # of message passing, when Newton needs a better start
 LEAST_RIDGE = 1e-4  # where the search starts for a penalty that costs nothing at the size of the target
@@ -43,7 +46,7 @@ FLATTEST = 1e-4  # curvature of a loss that is flat where it is least, so that t
 COARSE = 1e-5  # residual at which a cheap rule has done its work
 
 
-class Likeness(NamedTuple):
+class LinearEquivalent(NamedTuple):
     """The linear channel that resembles a channel: near its minimum the loss is ``2 H |h - r z_0|^2``."""
 
     ratio: float  # r
@@ -51,7 +54,7 @@ class Likeness(NamedTuple):
 
 
 @singledispatch
-def likeness(channel: Channel, rho_0: float) -> Likeness:
+def linear_equivalent(channel: Channel, rho_0: float) -> LinearEquivalent:
     """Where the loss of a sample has its minimum, and how curved it is there, on average."""
     z_0 = np.sqrt(rho_0) * np.random.default_rng(0).standard_normal((400, channel.n_in))
     ratio = best_ratio(channel, z_0)
@@ -59,21 +62,21 @@ def likeness(channel: Channel, rho_0: float) -> Likeness:
     basis = channel.active_basis
     curvature = loss_terms(channel, labels, ratio * z_0 @ basis, basis).curvature
     mean = float(np.trace(curvature, axis1=-2, axis2=-1).mean()) / channel.n_active / 4.0
-    return Likeness(ratio, max(mean, FLATTEST))
+    return LinearEquivalent(ratio, max(mean, FLATTEST))
 
 
-@likeness.register
-def _(channel: Linear, rho_0: float) -> Likeness:
-    return Likeness(1.0, 1.0)
+@linear_equivalent.register
+def _(channel: Linear, rho_0: float) -> LinearEquivalent:
+    return LinearEquivalent(1.0, 1.0)
 
 
-@likeness.register
-def _(channel: Softmax, rho_0: float) -> Likeness:
+@linear_equivalent.register
+def _(channel: Softmax, rho_0: float) -> LinearEquivalent:
     ratio = channel.beta_ratio
     rho = rho_0 * ratio**2
     matched = Softmax(channel.n_tokens, channel.beta, channel.beta)
     averages = coarse_rule(channel).averages(matched, rho, Overlaps(rho, rho, 0.0))
-    return Likeness(ratio, -float(averages.slope_z.mean()) / channel.n_active / 4.0)
+    return LinearEquivalent(ratio, -float(averages.slope_z.mean()) / channel.n_active / 4.0)
 
 
 def linear_guess(problem: Problem) -> Floats:
@@ -81,7 +84,7 @@ def linear_guess(problem: Problem) -> Floats:
 
     Loss and penalty are scaled to it, and the answer is explicit.
     """
-    ratio, curvature = likeness(problem.channel, problem.rho_0)
+    ratio, curvature = linear_equivalent(problem.channel, problem.rho_0)
     alpha = problem.alpha * problem.channel.n_active
     if isinstance(problem.penalty, NuclearPSD):
         strength = problem.penalty.lambda_tilde(problem.kappa)
@@ -213,9 +216,9 @@ def search_rules(channel: Channel) -> list[tuple[Rule, float]]:
     do better.
     """
     rule = coarse_rule(channel)
-    if isinstance(rule, Exact):
+    if rule.exact:
         return [(rule, COARSE)]
-    if isinstance(rule, GaussHermite | Trapezoid):
+    if rule.regular:
         return [(rule, COARSE), (Sobol(8192, 1), 30 * COARSE)]
     return [(rule, 30 * COARSE)]
 

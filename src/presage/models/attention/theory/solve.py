@@ -15,13 +15,12 @@ from presage.models.attention.penalties.nuclear_psd import NuclearPSD
 from presage.models.attention.problem import Problem
 from presage.models.attention.theory import explicit_map as quadratic
 from presage.models.attention.theory import fixed_point, ridge
-from presage.models.attention.theory.expectations import GaussHermite, Rule, Sobol
 from presage.models.attention.theory.interpolation import unpenalized_point
 from presage.models.attention.theory.newton import OBSERVABLES, NoConvergenceError, State
 from presage.models.attention.theory.order_parameters import Conjugates, Overlaps
+from presage.models.attention.theory.rules.rule import Rule
 from presage.models.attention.theory.solution import Solution
 from presage.models.attention.theory.state_evolution import weight_side
-from presage.models.attention.theory.trapezoid import Trapezoid
 from presage.models.attention.theory.unpenalized import solve_unpenalized
 from presage.protocol import checks
 from presage.protocol.errors import SolveError
@@ -147,7 +146,7 @@ class StateEvolution(Solver):
         if self.rule is not None:
             reason = "it says how averages over a sample are taken"
             checks.instance("rule", self.rule, Rule, reason=reason, remedy=remedy)
-            if isinstance(self.rule, Sobol) and self.rule.replicates < 2:
+            if not self.rule.has_error_bar:
                 reason = "the spread of independent estimates is the error bar"
                 raise checks.complaint("rule", "have at least two replicates", reason, self.rule, remedy)
         object.__setattr__(self, "most_nodes", nodes)
@@ -190,7 +189,7 @@ class StateEvolution(Solver):
                 f"the relative standard error is {found.standard_error:.1e}, above the {accuracy:g} asked for: "
                 "pass solver=StateEvolution(most_nodes=...) with more nodes to lower it."
             )
-        message = f"{found.route}; averages by {_describe(found.rule)}"
+        message = f"{found.route}; averages by {found.rule}"
         solution = self._solution(
             problem, found.state, found.bars, message, found.evaluations, found.residual, tuple(notes)
         )
@@ -232,16 +231,6 @@ class StateEvolution(Solver):
             bars=bars,
             notes=notes,
         )
-
-
-def _describe(rule: object) -> str:
-    if isinstance(rule, GaussHermite):
-        return f"Gauss-Hermite with {rule.nodes} nodes a dimension"
-    if isinstance(rule, Trapezoid):
-        return f"a trapezoidal rule with {rule.nodes} nodes a dimension"
-    if isinstance(rule, Sobol):
-        return f"{rule.replicates} scrambles of {rule.nodes} Sobol points"
-    return repr(rule)
 
 
 def _explicit(problem: Problem) -> bool:

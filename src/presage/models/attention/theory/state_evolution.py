@@ -13,8 +13,8 @@ from presage.models.attention.penalties.frobenius import Frobenius
 from presage.models.attention.penalties.nuclear_psd import NuclearPSD
 from presage.models.attention.penalties.penalty import Penalty
 from presage.models.attention.problem import Problem
-from presage.models.attention.theory.expectations import Averages
 from presage.models.attention.theory.order_parameters import Conjugates, Overlaps
+from presage.models.attention.theory.rules.rule import Averages
 from presage.spectra.symmetric.free import FreeConvolution
 from presage.spectra.symmetric.functionals import Functionals, functionals
 from presage.spectra.symmetric.shrunk import Shrunk

@@ -14,13 +14,14 @@ import scipy
 from presage.laws.spectral_law import Floats
 from presage.models.attention.penalties.nuclear_psd import NuclearPSD
 from presage.models.attention.problem import Problem
-from presage.models.attention.theory.expectations import GaussHermite, Rule, Sobol
-from presage.models.attention.theory.fixed_point import JUMPING, FixedPoint, climb, rules
+from presage.models.attention.theory.fixed_point import JUMPING, FixedPoint, refine_until, refinements
 from presage.models.attention.theory.interpolation import interpolation_threshold, unpenalized_point
 from presage.models.attention.theory.newton import Evaluator, NoConvergenceError, State, newton
 from presage.models.attention.theory.order_parameters import Conjugates
 from presage.models.attention.theory.recovery import unfactorized_recovery
-from presage.models.attention.theory.search import COARSE, coarse_rule, likeness
+from presage.models.attention.theory.rules.rule import Rule
+from presage.models.attention.theory.rules.sobol import Sobol
+from presage.models.attention.theory.search import COARSE, coarse_rule, linear_equivalent
 from presage.models.attention.theory.state_evolution import own_deviation, sample_side, weight_side
 from presage.spectra.symmetric.functionals import functionals
 
@@ -76,14 +77,14 @@ def solve_unpenalized(
     evaluator = UnpenalizedEvaluator(problem)
     coarse = coarse_rule(problem.channel)
     state, linear = newton(evaluator, _start(evaluator, coarse), coarse, tol=30.0 * COARSE, rough=True)
-    jumping = isinstance(coarse, GaussHermite) and state.averages.jumps >= JUMPING
+    jumping = coarse.regular and not coarse.exact and state.averages.jumps >= JUMPING
     if jumping:  # a map of few nodes is then a staircase, whose Jacobian means little
         state, linear = newton(evaluator, state.y, Sobol(4096, 16, seed), tol=30.0 * COARSE, rough=True)
-    ladder = rules(problem.channel, state.averages.jumps, most_nodes, seed) if rule is None else iter([rule])
+    ladder = refinements(problem.channel, state.averages.jumps, most_nodes, seed) if rule is None else iter([rule])
     if jumping and rule is None:
-        ladder = (finer for finer in ladder if isinstance(finer, Sobol))
+        ladder = (finer for finer in ladder if not finer.regular)
     route = "Newton without a penalty, in the distance from interpolation"
-    return climb(
+    return refine_until(
         evaluator, state, linear, ladder, accuracy=accuracy, tol=tol, route=route, watched=("test_error", "rank")
     )
 
@@ -91,7 +92,7 @@ def solve_unpenalized(
 def _start(evaluator: UnpenalizedEvaluator, rule: Rule) -> Floats:
     """Noise and scale of the linear channel that resembles it; the Sigma at which the channel gives alpha."""
     problem = evaluator.problem
-    ratio = likeness(problem.channel, problem.rho_0).ratio
+    ratio = linear_equivalent(problem.channel, problem.rho_0).ratio
     alpha = problem.alpha * problem.channel.n_active
     if isinstance(problem.penalty, NuclearPSD):
         delta = unpenalized_point(problem.target, problem.noise, alpha).delta

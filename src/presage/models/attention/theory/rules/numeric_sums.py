@@ -1,6 +1,6 @@
 """Averages over the pre-activations of one sample for a channel of the user's own.
 
-As in `expectations`, ``z_0 = sqrt(rho_0) a`` and ``z = (m/sqrt(rho_0)) a + sigma b`` along the active directions; the
+As in `rule`, ``z_0 = sqrt(rho_0) a`` and ``z = (m/sqrt(rho_0)) a + sigma b`` along the active directions; the
 average over (a, b) is a product rule where there are at most two of them and a set of scattered points otherwise.
 Random labels are summed over with their probabilities given ``z_0``, which leaves a smooth integrand.
 """

@@ -16,9 +16,9 @@ from presage.laws.spectral_law import Floats
 from presage.models.attention.channels.channel import Channel
 from presage.models.attention.channels.gaussian_ball import gaussian_ball
 from presage.models.attention.channels.linear import Linear
-from presage.models.attention.theory.expectations import Averages, Rule, gaussian_of, own_averages
-from presage.models.attention.theory.numeric_averages import sums
 from presage.models.attention.theory.order_parameters import Overlaps
+from presage.models.attention.theory.rules.numeric_sums import sums
+from presage.models.attention.theory.rules.rule import Averages, Rule, averages_of_sums, gaussian_of
 from presage.protocol import checks
 
 LEAST_SIGMA = 1e-3  # deviation of z given z_0, relative, below which Stein's lemma divides by too small a number
@@ -40,6 +40,12 @@ class Trapezoid(Rule):
         reason, remedy = "they are the nodes across the plane", "Use for example Trapezoid(80)."
         checks.integer("nodes", self.nodes, at_least=8, at_most=2000, reason=reason, remedy=remedy)
 
+    def __str__(self) -> str:
+        return f"a trapezoidal rule with {self.nodes} nodes a dimension"
+
+    def companions(self) -> list[Rule]:
+        return [Trapezoid(self.nodes * 3 // 4), Trapezoid(self.nodes * 7 // 8, 0.4)]
+
     def averages(self, channel: Channel, rho_0: float, overlaps: Overlaps, sigma: float | None = None) -> Averages:
         if channel.n_active != 1 or isinstance(channel, Linear):
             raise checks.complaint(
@@ -50,7 +56,7 @@ class Trapezoid(Rule):
                 "Leave the rule out, or use Sobol().",
             )
         gaussian = gaussian_of(rho_0, overlaps, sigma)
-        found = own_averages(gaussian, [sums(channel, *gaussian, overlaps.Sigma, *_disc(self.nodes, self.angle))])
+        found = averages_of_sums(gaussian, [sums(channel, *gaussian, overlaps.Sigma, *_disc(self.nodes, self.angle))])
         if gaussian.sigma < LEAST_SIGMA * gaussian.root_rho:
             return found
         return found._replace(slope_z=found.stein_z, slope_z_0=found.stein_z_0)
