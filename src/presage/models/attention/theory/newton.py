@@ -56,6 +56,11 @@ class State(NamedTuple):
         return self.target - self.y
 
     @property
+    def values(self) -> dict[str, float]:
+        """Every observable by name, the mean of the estimates."""
+        return dict(zip(OBSERVABLES, self.observables.mean(axis=0).tolist(), strict=True))
+
+    @property
     def size(self) -> float:
         """Largest residual; that of the scale ``m_hat/Sigma_hat`` counts relative to the estimation error.
 
@@ -222,4 +227,4 @@ def newton(
 
 def loss(state: State) -> float:
     """Training loss of a state."""
-    return float(state.observables.mean(axis=0)[OBSERVABLES.index("train_loss")])
+    return state.values["train_loss"]

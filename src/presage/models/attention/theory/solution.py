@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf, nan
-from typing import NamedTuple, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -58,6 +59,13 @@ class Solution(Prediction):
     observables = (*MEASURED, REPLICON)
     compared = tuple(observable.name for observable in MEASURED)
     spectrum_measured_as = "eigenvalues"
+
+    @classmethod
+    def of(cls, problem: Problem, values: Mapping[str, float], bars: dict[str, float], **about: Any) -> Solution:
+        """The solution with these numbers, order parameters among them, and what there is to say about it."""
+        overlaps, conjugates = (kind(*(values[name] for name in kind._fields)) for kind in (Overlaps, Conjugates))
+        own = {name: value for name, value in values.items() if name not in Overlaps._fields + Conjugates._fields}
+        return cls(problem, overlaps, conjugates, **own, bars=bars, **about)  # type: ignore[arg-type]
 
     @property
     def m(self) -> float:

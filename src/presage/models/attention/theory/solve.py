@@ -17,7 +17,7 @@ from presage.models.attention.theory import explicit_map as quadratic
 from presage.models.attention.theory import fixed_point, ridge
 from presage.models.attention.theory.interpolation import unpenalized_point
 from presage.models.attention.theory.newton import OBSERVABLES, NoConvergenceError, State
-from presage.models.attention.theory.order_parameters import Conjugates, Overlaps
+from presage.models.attention.theory.order_parameters import Conjugates
 from presage.models.attention.theory.rules.rule import Rule
 from presage.models.attention.theory.solution import Solution
 from presage.models.attention.theory.state_evolution import weight_side
@@ -84,31 +84,23 @@ class ExplicitMap(Solver):
             conjugates = ridge.conjugates(problem, alpha * L, problem.penalty.ridge)
             residual, count, relative = 0.0, 1, 1e-14
         side = weight_side(problem.penalty, problem.target, problem.kappa, conjugates)
-        m, q, Sigma = side.overlaps
-        shrunk = 1.0 / (1.0 + 4.0 * Sigma)
+        shrunk = 1.0 / (1.0 + 4.0 * side.overlaps.Sigma)
         test_error = 2.0 * L * (side.estimation_error + 0.5 * problem.noise)
         train_error = test_error * shrunk**2
-        values: dict[str, Any] = {
+        values = {
             "test_error": test_error,
             "train_error": train_error,
             "train_loss": alpha * train_error + side.penalty,
             "estimation_error": side.estimation_error,
             "rank": side.rank,
             "square_slope": 16.0 * L * shrunk**2,
+            **side.overlaps._asdict(),
+            **conjugates._asdict(),
         }
-        named = {**values, "m": m, "q": q, "Sigma": Sigma, **conjugates._asdict()}
         # Errors of delta and c enter every number; a factor ten covers their sensitivity away from the peak.
-        bars = {name: 10.0 * relative * abs(value) + 1e-15 for name, value in named.items()}
-        solution = Solution(
-            problem=problem,
-            overlaps=side.overlaps,
-            conjugates=conjugates,
-            **values,
-            message="explicit map of a linear channel, no fixed point",
-            evaluations=count,
-            residual=residual,
-            bars=bars,
-        )
+        bars = {name: 10.0 * relative * abs(value) + 1e-15 for name, value in values.items()}
+        message = "explicit map of a linear channel, no fixed point"
+        solution = Solution.of(problem, values, bars, message=message, evaluations=count, residual=residual)
         if residual > tol:
             raise SolveError(
                 f"The two equations of the linear channel are met only to {residual:.1e}.",
@@ -168,7 +160,7 @@ class StateEvolution(Solver):
                 start = None if init is None else fixed_point.log_conjugates(init.conjugates)
                 found = fixed_point.solve_fixed_point(problem, accuracy=accuracy, tol=tol, init=start, **options)
         except NoConvergenceError as failure:
-            partial = None if failure.state is None else self._partial(problem, failure.state)
+            partial = None if failure.state is None else _not_converged(problem, failure.state)
             remedy = "Pass init= a solution at a nearby <alpha> or <weight_decay>, or use a larger <weight_decay>."
             if not isinstance(channel, Linear | Softmax):
                 remedy += (
@@ -189,9 +181,14 @@ class StateEvolution(Solver):
                 f"the relative standard error is {found.standard_error:.1e}, above the {accuracy:g} asked for: "
                 "pass solver=StateEvolution(most_nodes=...) with more nodes to lower it."
             )
-        message = f"{found.route}; averages by {found.rule}"
-        solution = self._solution(
-            problem, found.state, found.bars, message, found.evaluations, found.residual, tuple(notes)
+        solution = Solution.of(
+            problem,
+            found.state.values,
+            found.bars,
+            message=f"{found.route}; averages by {found.rule}",
+            evaluations=found.evaluations,
+            residual=found.residual,
+            notes=tuple(notes),
         )
         if found.standard_error > UNKNOWN:
             raise SolveError(
@@ -204,33 +201,13 @@ class StateEvolution(Solver):
             )
         return solution
 
-    def _partial(self, problem: Problem, state: State) -> Solution:
-        bars = {name: float("inf") for name in OBSERVABLES}
-        residual = float(np.abs(state.residual).max())
-        return self._solution(problem, state, bars, "not converged", 0, residual, ("not converged.",))
 
-    def _solution(
-        self,
-        problem: Problem,
-        state: State,
-        bars: dict[str, float],
-        message: str,
-        evaluations: int,
-        residual: float,
-        notes: tuple[str, ...],
-    ) -> Solution:
-        values = dict(zip(OBSERVABLES, state.observables.mean(axis=0).tolist(), strict=True))
-        return Solution(
-            problem=problem,
-            overlaps=Overlaps(*(values.pop(name) for name in Overlaps._fields)),
-            conjugates=Conjugates(*(values.pop(name) for name in Conjugates._fields)),
-            **values,
-            message=message,
-            evaluations=evaluations,
-            residual=residual,
-            bars=bars,
-            notes=notes,
-        )
+def _not_converged(problem: Problem, state: State) -> Solution:
+    """What there is of a solution where Newton's method did not end."""
+    bars = dict.fromkeys(OBSERVABLES, float("inf"))
+    residual = float(np.abs(state.residual).max())
+    about = {"message": "not converged", "evaluations": 0, "residual": residual, "notes": ("not converged.",)}
+    return Solution.of(problem, state.values, bars, **about)
 
 
 def _explicit(problem: Problem) -> bool:
