@@ -12,6 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 FENCE = re.compile(r"^(?P<fence>`{3,})(?P<language>[^\n`]*)\n(?P<body>.*?)^(?P=fence)[ ]*$", re.DOTALL | re.MULTILINE)
+FILE = re.compile(r"# (\w+\.py)\n")
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
 PYTHON = "python"
@@ -40,6 +41,14 @@ class Block:
 def blocks(text: str) -> list[Block]:
     """Every fenced block of a page, in order."""
     return [Block(match["language"].strip(), match["body"]) for match in FENCE.finditer(text)]
+
+
+def write_files(text: str, folder: Path) -> None:
+    """Write every block of a page that is a file, whose first line is its name: ``# ridge.py``."""
+    for block in blocks(text):
+        name = FILE.match(block.body)
+        if block.language == PYTHON and name is not None:
+            (folder / name[1]).write_text(block.body, encoding="utf-8")
 
 
 def pages() -> list[Path]:

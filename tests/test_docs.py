@@ -27,6 +27,7 @@ from tests.page_blocks import (
     blocks,
     command,
     pages,
+    write_files,
 )
 
 PAGES = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in pages()}
@@ -111,6 +112,7 @@ def test_every_command_runs(page, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
     monkeypatch.setenv("COLUMNS", "200")  # or the help would break the names of options
+    write_files(PAGES[page], tmp_path)
     lines = [line for block in blocks(PAGES[page]) for line in block.commands if line.startswith("presage ")]
     for line in lines:
         words = shlex.split(line)

@@ -46,13 +46,14 @@ from .models.bilinear.experiment.ensemble import BilinearEnsemble
 from .models.bilinear.problem import BilinearProblem, bilinear_regression, untied_linear_attention
 from .models.bilinear.theory.solution import BilinearSolution
 from .models.bilinear.thresholds import BilinearThresholds
+from .protocol.check_model import ModelReport, check_model
 from .protocol.comparison import Comparison, compare
-from .protocol.ensemble import Ensemble
+from .protocol.ensemble import Ensemble, Outcome, Setting, streams, train_ensemble
 from .protocol.errors import InputError, SolveError, TrainError, TrainInterrupted
 from .protocol.fields import Choice, Declared, Number, Part, declared
 from .protocol.model import Model, NamedProblem
 from .protocol.observables import Observable
-from .protocol.prediction import Prediction
+from .protocol.prediction import Prediction, Result, SampleSizes
 from .protocol.problem import LearningProblem
 from .protocol.trainer import Trainer
 from .protocol.verbs import (
@@ -113,12 +114,14 @@ __all__ = [
     "Linear",
     "MarchenkoPastur",
     "Model",
+    "ModelReport",
     "NamedProblem",
     "Networks",
     "NuclearPSD",
     "Number",
     "Observable",
     "Optimum",
+    "Outcome",
     "Overlaps",
     "PairComparison",
     "Part",
@@ -132,8 +135,11 @@ __all__ = [
     "Rademacher",
     "RectangularConvolution",
     "RectangularLaw",
+    "Result",
     "RidgelessSolution",
+    "SampleSizes",
     "Semicircle",
+    "Setting",
     "SingularValueDenoiser",
     "SingularValueMasses",
     "Softmax",
@@ -153,6 +159,7 @@ __all__ = [
     "bayes_optimal",
     "bilinear_regression",
     "check_channel",
+    "check_model",
     "check_penalty",
     "compare",
     "declared",
@@ -172,8 +179,10 @@ __all__ = [
     "robust_network",
     "simulate",
     "solve",
+    "streams",
     "sweep",
     "thresholds",
+    "train_ensemble",
     "unfactorized_attention",
     "untied_linear_attention",
 ]

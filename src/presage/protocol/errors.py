@@ -41,8 +41,8 @@ class InputError(ValueError):
     """Bad input: `name` must ..., for this reason; this `value` was given; the remedy."""
 
     def __init__(self, name: str, must: str, reason: str, value: Any, remedy: str) -> None:
-        self.text = f"`{name}` must {must}: {reason}. Got {name}={value!r}. {remedy}"  # with its marks
-        super().__init__(in_python(self.text))
+        told = in_python(f"`{name}` must {must}: {reason}.")
+        super().__init__(f"{told} Got {name}={value!r}. {in_python(remedy)}")
         self.name, self.must, self.reason, self.value, self.remedy = name, must, reason, value, remedy
 
     def __reduce__(self) -> tuple[type[Self], tuple[str, str, str, Any, str]]:

@@ -41,10 +41,10 @@ class Model:
 
     name: str
     words: str
-    verbs: Mapping[str, str]  # "solve" -> "package.module:function" that answers it
+    verbs: Mapping[str, str | Callable[..., Any]]  # "solve" -> the function that answers it, or its place
     named: tuple[NamedProblem, ...] = ()
     measured: tuple[Observable, ...] = ()  # what a trained network shows
-    trainers: Mapping[str, str] = field(default_factory=dict)  # name -> "package.module:class", the default first
+    trainers: Mapping[str, Any] = field(default_factory=dict)  # name -> class, or its place; the default first
     dimension: str = "dimension of a token"  # what `d` is
 
     def answer(self, verb: str) -> Callable[..., Any] | None:
@@ -52,8 +52,10 @@ class Model:
         return found(self.verbs[verb]) if verb in self.verbs else None
 
 
-def found(place: str) -> Any:
-    """The object at "package.module:name"."""
+def found(place: Any) -> Any:
+    """The object at "package.module:name"; an object that is no such text stands for itself."""
+    if not isinstance(place, str):
+        return place
     module, _, name = place.partition(":")
     thing = importlib.import_module(module)
     for part in name.split("."):
