@@ -177,17 +177,17 @@ def test_active_directions_are_found(channel, active):
     np.testing.assert_allclose(channel.loss_at(z_0 @ seen, z @ seen), channel.loss_at(z_0, z), rtol=1e-6, atol=1e-9)
 
 
-def test_the_anatomy_of_known_channels():
-    assert OwnSoftmax(2, 2.0, 1.0).anatomy.ratio == pytest.approx(0.5, rel=1e-5)
-    assert ps.PairComparison(2.0, 1.0).anatomy.ratio == pytest.approx(0.5, rel=1e-5)
+def test_the_traits_of_known_channels():
+    assert OwnSoftmax(2, 2.0, 1.0).traits.ratio == pytest.approx(0.5, rel=1e-5)
+    assert ps.PairComparison(2.0, 1.0).traits.ratio == pytest.approx(0.5, rel=1e-5)
     for convex in (OwnLinear(2), ps.PairComparison(), ps.Huber(2)):
-        assert convex.anatomy.lowest_curvature == 0.0
+        assert convex.traits.lowest_curvature == 0.0
     # The curvature of two sigmoids is above -0.97 beta^2.
-    assert -0.97 * 4 < OwnSoftmax(2, 2.0, 2.0).anatomy.lowest_curvature < -0.8 * 4
-    assert OwnSoftmax(2).anatomy.folds == (0, 1)  # exchange the tokens; change all signs and exchange them
-    assert OwnSoftmax(2, 1.0, 1.4).anatomy.folds == (0, 1)
-    assert Signs().anatomy.stepping
-    assert not any(channel.anatomy.stepping for channel in OWN)
+    assert -0.97 * 4 < OwnSoftmax(2, 2.0, 2.0).traits.lowest_curvature < -0.8 * 4
+    assert OwnSoftmax(2).traits.folds == (0, 1)  # exchange the tokens; change all signs and exchange them
+    assert OwnSoftmax(2, 1.0, 1.4).traits.folds == (0, 1)
+    assert Signs().traits.stepping
+    assert not any(channel.traits.stepping for channel in OWN)
 
 
 def test_random_labels_are_drawn_by_their_likelihood():
@@ -339,7 +339,7 @@ class Lopsided(ps.Channel):
 @pytest.mark.parametrize("channel", [OwnSoftmax(2, 1.0, 1.2), Lopsided()], ids=["softmax", "lopsided"])
 def test_folded_nodes_are_enough(channel):
     gaussian = gaussian_of(1.75, Overlaps(1.2, 1.5, 0.3), None)
-    folds = channel.anatomy.folds
+    folds = channel.traits.folds
     whole = product_nodes(2, 6, 0.3, 0.0)
     part = product_nodes(2, 6, 0.3, 0.0, folds)
     assert len(part[0]) * 2 ** len(folds) == len(whole[0])
@@ -363,7 +363,7 @@ def test_a_written_basis_is_used():
 
     rho_0, overlaps = PLACES[0]
     told, found = (GaussHermite(10).averages(channel, rho_0, overlaps) for channel in (Told(2), OwnSoftmax(2)))
-    assert Told(2).anatomy.folds == ()
+    assert Told(2).traits.folds == ()
     np.testing.assert_allclose(told[:-1], found[:-1], rtol=1e-5)
 
 
@@ -482,7 +482,7 @@ def test_random_labels_reach_the_training():
 
 def test_a_channel_goes_to_other_processes_whole():
     channel = OwnSoftmax(2)
-    again = pickle.loads(pickle.dumps((channel, channel.anatomy, channel)))[0]
+    again = pickle.loads(pickle.dumps((channel, channel.traits, channel)))[0]
     assert again == channel
     np.testing.assert_array_equal(again.active_basis, channel.active_basis)
 

@@ -20,7 +20,7 @@ from presage.protocol import checks
 from presage.protocol.fields import Declared
 
 if TYPE_CHECKING:
-    from presage.models.attention.channels.traits import Anatomy
+    from presage.models.attention.channels.traits import Traits
 
 
 class Channel(Declared, ABC):
@@ -41,11 +41,11 @@ class Channel(Declared, ABC):
         return self.n_tokens * (self.n_tokens + 1) // 2
 
     @cached_property
-    def anatomy(self) -> Anatomy:
+    def traits(self) -> Traits:
         """What is found out about the channel by trying it."""
-        from presage.models.attention.channels.traits import dissect
+        from presage.models.attention.channels.traits import find_traits
 
-        return dissect(self)
+        return find_traits(self)
 
     @cached_property
     def label_fixes_target(self) -> bool:
@@ -57,7 +57,7 @@ class Channel(Declared, ABC):
     @property
     def active_basis(self) -> Floats:
         """Orthonormal basis (columns) of the directions of the components that labels or loss can see."""
-        return self.anatomy.basis
+        return self.traits.basis
 
     @property
     def n_active(self) -> int:

@@ -44,7 +44,7 @@ class Proxes(NamedTuple):
 
 def may_have_two_minima(channel: Channel, Sigma: float) -> bool:
     """Whether ``1 + Sigma l''`` can be negative, with some margin."""
-    return 1.0 + MARGIN * Sigma * channel.anatomy.lowest_curvature <= 0.0
+    return 1.0 + MARGIN * Sigma * channel.traits.lowest_curvature <= 0.0
 
 
 def numeric_prox(
@@ -101,7 +101,7 @@ def active_prox(
     report[:, LOSS_AT_Z] = loss_of(channel, label, z @ basis.T)
     report[:, OTHER_MINIMUM] = found.jumps
     report[:, TRACE_ANCHOR] = 0.0
-    if pull and z_0 is not None and not channel.anatomy.stepping:
+    if pull and z_0 is not None and not channel.traits.stepping:
         report[:, TRACE_ANCHOR] = -mixed_trace(channel, z_0, found.p, basis, A)
     f = -found.terms.slope
     if not (np.isfinite(f).all() and np.isfinite(report).all()):
@@ -142,7 +142,7 @@ def minimise(channel: Channel, label: Floats, z: Floats, Sigma: float, starts: l
 def _anchor(channel: Channel, label: Floats, z: Floats, Sigma: float, z_0: Floats | None) -> Floats:
     """Where the loss of the label has its own minimum: ``z_0`` scaled; without ``z_0``, a long step downhill."""
     if z_0 is not None:
-        return np.asarray(channel.anatomy.ratio * (z_0 @ channel.active_basis))
+        return np.asarray(channel.traits.ratio * (z_0 @ channel.active_basis))
     return z - Sigma * loss_terms(channel, label, z, channel.active_basis).slope
 
 
@@ -172,7 +172,7 @@ def _newton(channel: Channel, label: Floats, z: Floats, Sigma: float, x: Floats)
     Return the value of the objective, the minimum, and the terms of the loss there.
     """
     basis = channel.active_basis
-    lowest = channel.anatomy.lowest_curvature
+    lowest = channel.traits.lowest_curvature
     reach = 2.0 / np.sqrt(-lowest) if lowest < 0.0 else np.inf  # longer steps leave the basin they start in
     x = x.copy()
     terms = Terms(*(term.copy() for term in loss_terms(channel, label, x, basis)))

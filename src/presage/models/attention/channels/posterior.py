@@ -72,7 +72,7 @@ def inverts_labels(channel: Channel) -> bool:
     """
     from scipy.optimize import least_squares
 
-    if channel.labels is not None or channel.anatomy.stepping:
+    if channel.labels is not None or channel.traits.stepping:
         return False
     z_0, _, _ = probes(channel)
     basis = channel.active_basis

@@ -31,7 +31,7 @@ FLAT = 1e-10  # slope below which nothing at all is seen
 
 @final
 @dataclass(frozen=True, eq=False)
-class Anatomy:
+class Traits:
     """Facts about a channel that hold for every sample."""
 
     basis: Floats  # n_in x k, orthonormal: the directions that loss or label see
@@ -41,8 +41,8 @@ class Anatomy:
     stepping: bool  # whether labels are constant but for steps, so that their slope says nothing
 
 
-def dissect(channel: Channel) -> Anatomy:
-    """Find the anatomy of a channel; complain about one that cannot be worked with."""
+def find_traits(channel: Channel) -> Traits:
+    """Find the traits of a channel; complain about one that cannot be worked with."""
     z_0, z, label = probes(channel)
     everything = np.eye(channel.n_in)
     with np.errstate(all="ignore"):
@@ -77,7 +77,7 @@ def dissect(channel: Channel) -> Anatomy:
     lowest = float(np.linalg.eigvalsh(curvature[np.isfinite(curvature).all(axis=(-2, -1))]).min(initial=0.0))
     lowest = min(lowest, _lowest_secant(channel, label, z, basis))
     ratio = best_ratio(channel, np.random.default_rng(21).standard_normal((POINTS, channel.n_in)))
-    return Anatomy(basis, lowest if lowest < -1e-6 else 0.0, ratio, folds, stepping)
+    return Traits(basis, lowest if lowest < -1e-6 else 0.0, ratio, folds, stepping)
 
 
 def _lowest_secant(channel: Channel, label: Floats, z: Floats, basis: Floats) -> float:

@@ -106,7 +106,7 @@ def _setting(
             )
     if not isinstance(problem.channel, Linear | Softmax):
         if trainer.minimises:
-            problem.channel.anatomy  # noqa: B018 - complains here, in words, about a channel that cannot be trained
+            problem.channel.traits  # noqa: B018 - complains here, in words, about a channel that cannot be trained
         if task == "sequence":
             raise checks.complaint(
                 "task",

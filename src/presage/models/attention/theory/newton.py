@@ -21,7 +21,7 @@ from presage.models.attention.channels.tokens_prox import CONVEX
 from presage.models.attention.problem import Problem
 from presage.models.attention.theory.order_parameters import Conjugates
 from presage.models.attention.theory.rules.rule import Averages, Rule
-from presage.models.attention.theory.state_evolution import WeightSide, own_deviation, sample_side, weight_side
+from presage.models.attention.theory.state_evolution import WeightSide, deviation_given_target, sample_side, weight_side
 from presage.spectra.quadrature import UnresolvedError
 
 OBSERVABLES = (
@@ -141,7 +141,7 @@ class Evaluator:
             side = weight_side(problem.penalty, problem.target, problem.kappa, conjugates)
         except UnresolvedError:
             raise NoConvergenceError(None) from None
-        averages = rule.averages(self.channel, self.rho_0, side.overlaps, own_deviation(problem, side))
+        averages = rule.averages(self.channel, self.rho_0, side.overlaps, deviation_given_target(problem, side))
         # Where p can jump, slopes are taken by Stein's lemma.
         stein = may_jump(self.channel, averages, side.overlaps.Sigma) and side.overlaps.q > 0.0
         mapped = sample_side(problem.alpha, averages, stein=stein)

@@ -56,7 +56,7 @@ def weight_factor(target: SpectralLaw, delta: float, c: float, start: float = -n
     return rank**2 + 2.0 * mixed
 
 
-def own_weight_factor(shrunk: Shrunk) -> float:
+def weight_factor_of_map(shrunk: Shrunk) -> float:
     """``int int mu mu ((s(x) - s(y))/(x - y))^2`` for any increasing map s; infinite where s jumps inside a bulk.
 
     Pairs that are too close for a difference count by the slope there.

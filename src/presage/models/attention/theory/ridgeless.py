@@ -20,7 +20,7 @@ from presage.models.attention.theory.interpolation import interpolating_point, i
 from presage.models.attention.theory.order_parameters import Overlaps
 from presage.models.attention.theory.recovery import perfect_recovery, unfactorized_recovery
 from presage.models.attention.theory.solve import ExplicitMap, Solver, StateEvolution
-from presage.models.attention.theory.state_evolution import WeightSide, own_deviation, thresholded
+from presage.models.attention.theory.state_evolution import WeightSide, deviation_given_target, thresholded
 from presage.protocol import checks
 from presage.protocol.errors import SolveError
 from presage.protocol.prediction import Prediction
@@ -156,7 +156,9 @@ def _recovered(problem: Problem) -> RidgelessSolution:
 def _interpolating(
     problem: Problem, side: WeightSide, delta: float, cutoff: float, scale: float, message: str
 ) -> RidgelessSolution:
-    test_error, bar = expected_loss(problem.channel, problem.rho_0, side.overlaps, own_deviation(problem, side))
+    test_error, bar = expected_loss(
+        problem.channel, problem.rho_0, side.overlaps, deviation_given_target(problem, side)
+    )
     if delta == 0.0:
         test_error, bar = 0.0, 0.0  # the output is the label
     values = {

@@ -17,7 +17,7 @@ from presage.models.attention.penalties.nuclear_psd import NuclearPSD
 from presage.models.attention.problem import Problem
 from presage.models.attention.theory import state_evolution
 from presage.models.attention.theory.order_parameters import Conjugates, Overlaps
-from presage.models.attention.theory.replicon import own_weight_factor, replicon, weight_factor
+from presage.models.attention.theory.replicon import replicon, weight_factor, weight_factor_of_map
 from presage.protocol.prediction import Prediction
 from presage.spectra.symmetric.free import FreeConvolution
 from presage.spectra.symmetric.functionals import start_of_largest
@@ -217,7 +217,7 @@ class Solution(Prediction):
         if isinstance(self.problem.penalty, Frobenius):
             return self.overlaps.Sigma**2
         if not self._built_in:
-            return own_weight_factor(self._shrunk) / self.conjugates.m_hat**2
+            return weight_factor_of_map(self._shrunk) / self.conjugates.m_hat**2
         factor = weight_factor(self.problem.target, self.delta, self.cutoff, self._start)
         return factor / self.conjugates.Sigma_hat**2
 

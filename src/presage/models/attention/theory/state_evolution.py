@@ -132,7 +132,7 @@ def frobenius(penalty: Frobenius, target: SpectralLaw, kappa: float, conjugates:
     return WeightSide(overlaps, psi, penalty_paid, 1.0, estimation_error, Q_0 * (1.0 - gain))
 
 
-def own_deviation(problem: Problem, side: WeightSide) -> float:
+def deviation_given_target(problem: Problem, side: WeightSide) -> float:
     """Standard deviation of ``z`` given ``z_0``, ``sigma^2 = q - m^2/rho_0``, accurate near perfect recovery too.
 
     Equation: derived: with the estimation error e it is ``e + Delta/2 - (Q_0 + Delta/2 - m)^2/rho_0``.

@@ -22,7 +22,7 @@ from presage.models.attention.theory.recovery import unfactorized_recovery
 from presage.models.attention.theory.rules.rule import Rule
 from presage.models.attention.theory.rules.sobol import Sobol
 from presage.models.attention.theory.search import COARSE, coarse_rule, linear_equivalent
-from presage.models.attention.theory.state_evolution import own_deviation, sample_side, weight_side
+from presage.models.attention.theory.state_evolution import deviation_given_target, sample_side, weight_side
 from presage.spectra.symmetric.functionals import functionals
 
 SIGMAS = (1e-4, 1e12)  # where the response is looked for
@@ -51,7 +51,7 @@ class UnpenalizedEvaluator(Evaluator):
         self.evaluations += 1
         problem, conjugates = self.problem, self.conjugates(y)
         side = weight_side(problem.penalty, problem.target, problem.kappa, conjugates)
-        averages = rule.averages(self.channel, self.rho_0, side.overlaps, own_deviation(problem, side))
+        averages = rule.averages(self.channel, self.rho_0, side.overlaps, deviation_given_target(problem, side))
         with np.errstate(divide="ignore", invalid="ignore"):
             mapped = self._unknowns(y, conjugates, sample_side(problem.alpha, averages, stein=True))
         return State(y, side, averages, mapped, mapped.mean(axis=0), self.observables(conjugates, side, averages))

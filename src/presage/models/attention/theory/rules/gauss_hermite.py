@@ -65,7 +65,7 @@ class GaussHermite(Rule):
             )
         gaussian = gaussian_of(rho_0, overlaps, sigma)
         if not isinstance(channel, Softmax):
-            folds = channel.anatomy.folds
+            folds = channel.traits.folds
             nodes = product_nodes(channel.n_active, self.nodes, self.angle, self.dropped, folds)
             return averages_of_sums(gaussian, [sums(channel, *gaussian, overlaps.Sigma, *nodes)])
         plane, lightest = _plane(self.nodes, self.angle, self.dropped)

@@ -93,10 +93,10 @@ def sums(
             columns[4], columns[5], columns[6] = report[:, [LOSS_AT_P, LOSS_AT_Z, OTHER_MINIMUM]].T
             columns[7], columns[8] = np.sum(f * a[part], axis=1), np.sum(f * b[part], axis=1)
             total += columns @ (weight[part] * chance)
-            if tilt is not None and not channel.anatomy.stepping:
+            if tilt is not None and not channel.traits.stepping:
                 total[1] += float(weight[part] @ np.sum(tilt * f, axis=1))
     found = Sums(*total.tolist())
-    if channel.anatomy.stepping:
+    if channel.traits.stepping:
         return found._replace(slope_z_0=(found.f_a - mean * found.slope_z) / root_rho)
     return found
 
