@@ -19,34 +19,52 @@ from presage import cite
 HERE = Path(__file__).resolve().parent.parent
 OUT = HERE / "_generated"
 
-GROUPS = {
-    "model": ("Model", "What is learned: laws of eigenvalues, channels, penalties, problems."),
-    "theory": ("Theory", "The first witness: predictions in the limit of large dimension."),
-    "experiment": ("Experiment", "The second witness: networks of finite dimension, trained on sampled data."),
-    "views": ("Views", "Both side by side: comparisons, sweeps and figures."),
+# Pages of the reference beside those of the models, each with the rooms of the package that it is about.
+ROOMS = {
+    "verbs": ("Verbs", "What every model answers, and what a model is made of.", ("protocol",)),
+    "laws": ("Laws", "Laws of eigenvalues and singular values that a target can have.", ("laws",)),
+    "engines": (
+        "Engines",
+        "What noise does to a spectrum, and ways to train: they know no model.",
+        ("spectra", "training"),
+    ),
+    "views": ("Views", "One function over a grid of problems.", ("sweeps",)),
 }
 # Modules that come first on their page, since most readers look for them; the rest follows by name.
-FIRST = (
-    *("problem", "own_problems", "bilinear", "laws", "discrete_laws", "channels", "hardmax", "penalties"),
-    *("solve", "solution", "errors", "thresholds", "ridgeless", "regularization", "bayes", "bayes_curve", "low_rank"),
-    *("simulate", "ensemble", "fit", "amp", "gradient", "convex", "bayes_amp", "tokens"),
-    *("comparison", "sweep"),
-)
+FIRST = ("verbs", "comparison", "errors", "named", "problem", "channel", "penalty", "solution", "solve", "lbfgs", "amp")
 HEADINGS = {
+    "adam": "Adam",
     "amp": "Message passing",
     "bayes_amp": "Bayes-optimal message passing",
-    "bilinear": "Bilinear problems",
-    "convex": "Proximal gradient",
-    "errors": "Errors",
-    "fit": "Trainers",
+    "biane": "Biane's curve",
+    "curve": "Curves",
     "free": "Free convolution",
-    "gradient": "L-BFGS and Adam",
-    "own_channels": "Channels written as one's own",
-    "own_penalties": "Penalties written as one's own",
-    "own_problems": "Problems with them",
     "hardmax": "Hard maximum",
+    "lbfgs": "L-BFGS",
+    "named": "Problems by name",
+    "nuclear_psd": "Weight decay",
+    "optimal": "The Bayes-optimal answer",
+    "psd": "Positive semidefinite",
 }
-LAYER = {"model": "model", "spectra": "theory", "theory": "theory", "experiment": "experiment"}
+
+
+def groups() -> dict[str, tuple[str, str]]:
+    """Title and first sentence of every page of the reference: the rooms, and each model."""
+    from presage.protocol.model import models
+
+    of_models = {
+        model.name: (f"Model: {model.name}", f"{model.words[0].upper()}{model.words[1:]}.") for model in models()
+    }
+    of_rooms = {name: (title, about) for name, (title, about, _) in ROOMS.items()}
+    return {"verbs": of_rooms.pop("verbs"), "laws": of_rooms.pop("laws"), **of_models, **of_rooms}
+
+
+def group_of(module: str) -> str:
+    """The page of a module: that of its model, or that of its room."""
+    _, room, *rest = module.split(".")
+    if room == "models":
+        return rest[0]
+    return next(name for name, (_, _, rooms) in ROOMS.items() if room in rooms)
 
 
 def public_names() -> dict[str, str]:
@@ -62,10 +80,10 @@ def public_names() -> dict[str, str]:
 
 def api_page(group: str) -> str:
     """The reference of one group of public names, a section a module."""
-    title, about = GROUPS[group]
+    title, about = groups()[group]
     modules: dict[str, list[str]] = defaultdict(list)
     for name, module in public_names().items():
-        if LAYER.get(module.split(".")[1], "views") == group:
+        if group_of(module) == group:
             modules[module].append(name)
     out = [title, "=" * len(title), "", about, ""]
     for module in sorted(modules, key=importance):
@@ -272,7 +290,7 @@ def generate(app: Any) -> None:
     import matplotlib as mpl
 
     mpl.use("Agg")
-    for group in GROUPS:
+    for group in groups():
         write(OUT / f"api-{group}.rst", api_page(group))
     write(OUT / "api-internals.rst", internals_page())
     write(OUT / "equations.md", equations_page())
