@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from presage import AMP, Ensemble, MarchenkoPastur, Problem, Solution, attention, compare, simulate, solve
+from presage.laws.largest_by_rank import largest_by_rank
 from presage.whole_file import whole_file
 
 PROBLEM = attention(MarchenkoPastur(0.5), alpha=0.5, weight_decay=0.01, noise=0.5)
@@ -111,7 +112,7 @@ def spectrum(axis: Any, solution: Solution, ensemble: Ensemble) -> None:
     axis.fill_between(x, density, color=BLUE, alpha=0.35, linewidth=0)
     axis.plot(x, density, color=BLUE, linewidth=1.2)
     rows = zip(ensemble.values("singular_values"), ensemble.values("rank"), strict=True)
-    kept = np.concatenate([row[ensemble.d - round(rank * ensemble.d) :] for row, rank in rows])
+    kept = np.concatenate([largest_by_rank(row, rank) for row, rank in rows])
     counts, edges = np.histogram(kept, bins=BINS)
     axis.stairs(counts / (len(ensemble.values("rank")) * ensemble.d * np.diff(edges)), edges, color=BLACK, linewidth=1)
     axis.set(xlabel="singular value", xlim=(0.0, 2.2))
