@@ -193,7 +193,7 @@ class Way:
 
 
 def train(trainer: ps.Trainer, objective: Objective) -> Way:
-    """Train by presage as `simulate` does: threads take lanes, matrix products have one each."""
+    """Train by presage as `simulate` does: threads take parts of the samples, matrix products have one each."""
     with one_blas_thread():
         fit = trainer.fit(objective, np.random.default_rng(1))
     gap = fit.certificate.gap

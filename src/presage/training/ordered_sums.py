@@ -1,7 +1,7 @@
-"""Passes over the samples, block by block, in a fixed number of lanes.
+"""Passes over the samples, block by block, in a fixed number of parts.
 
-The samples are cut into lanes, the same ones whatever the machine; a lane is swept block by block, and the lanes are
-added in their order. Threads only take lanes: a sum has the same digits for any number of them.
+The samples are cut into parts, the same ones whatever the machine; a part is swept block by block, and the parts are
+added in their order. Threads only take parts: a sum has the same digits for any number of them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from threadpoolctl import ThreadpoolController
 
-LANES = 8
+PARTS = 8
 BLOCK = 100_000  # entries of a block: it stays in a core's cache between the two products that it enters
 SMALL = 4_000_000  # products of fewer multiplications than this are not worth a second thread
 
@@ -27,22 +27,22 @@ def samples_a_block(d: int, T: int) -> int:
     return max(1, BLOCK // (d * T))
 
 
-def in_lanes(n: int, d: int, T: int, threads: int, sweep: Callable[[list[slice]], Result]) -> list[Result]:
-    """Call `sweep` with the blocks of each lane, slices of the samples; return what it gives for each lane in order."""
+def in_ordered_parts(n: int, d: int, T: int, threads: int, sweep: Callable[[list[slice]], Result]) -> list[Result]:
+    """Call `sweep` with the blocks of each part, slices of the samples; return what it gives for each part in order."""
     size = samples_a_block(d, T)
 
-    def lane(i: int) -> Result:
-        start, stop = n * i // LANES, n * (i + 1) // LANES
+    def part(i: int) -> Result:
+        start, stop = n * i // PARTS, n * (i + 1) // PARTS
         return sweep([slice(low, min(low + size, stop)) for low in range(start, stop, size)])
 
     if threads == 1 or n * T * d * d < SMALL:
-        return [lane(i) for i in range(LANES)]
-    return list(_pool(threads).map(lane, range(LANES)))
+        return [part(i) for i in range(PARTS)]
+    return list(_pool(threads).map(part, range(PARTS)))
 
 
 @cache
 def _pool(threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads, thread_name_prefix="presage-lane")
+    return ThreadPoolExecutor(threads, thread_name_prefix="presage-part")
 
 
 if hasattr(os, "register_at_fork"):  # a forked child inherits the pool without its threads
@@ -56,6 +56,6 @@ def _blas() -> ThreadpoolController:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Matrix products on one thread each: lanes are the parallel part, and digits do not depend on the machine."""
+    """Matrix products on one thread each: the parts of a sum run in parallel, and digits are those of any machine."""
     with _blas().limit(limits=1, user_api="blas"):
         yield

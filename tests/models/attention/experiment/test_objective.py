@@ -252,7 +252,7 @@ def test_small_blocks_give_the_same_sums(channel, task, centring, monkeypatch):
 
 
 @pytest.mark.parametrize("n", [1, 3, 8, 9])
-def test_fewer_samples_than_lanes_are_no_trouble(n):
+def test_fewer_samples_than_parts_are_no_trouble(n):
     objective, S = build(Softmax(2), n=n), symmetric(6)
     naive = Naive(objective, "trace", "label")
     assert objective.at_S(S).value == pytest.approx(naive.loss(S), rel=1e-12)

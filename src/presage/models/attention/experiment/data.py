@@ -16,7 +16,7 @@ from presage.laws.spectral_law import Floats, SpectralLaw
 from presage.models.attention.channels.channel import Channel
 from presage.models.attention.experiment import kernels
 from presage.models.attention.experiment.tokens import Reals, Tokens
-from presage.training.ordered_sums import in_lanes, samples_a_block
+from presage.training.ordered_sums import in_ordered_parts, samples_a_block
 
 Task = Literal["label", "sequence"]
 Centring = Literal["trace", "mean"]
@@ -91,7 +91,7 @@ def sample(
             if task == "sequence":
                 kernels.scores(x, x, 1.0 / d, none, gram[block])
 
-    in_lanes(n, d, T, threads, label)
+    in_ordered_parts(n, d, T, threads, label)
     z_0 += sqrt(0.5 * noise) * rng.standard_normal(z_0.shape)
     return Samples(X, z_0, channel.draw_labels(z_0, rng), gram)
 

@@ -22,7 +22,7 @@ from presage.models.attention.experiment.tokens import Reals
 from presage.models.attention.penalties.nuclear_psd import NuclearPSD
 from presage.models.attention.penalties.penalty import Penalty
 from presage.protocol import checks
-from presage.training.ordered_sums import in_lanes
+from presage.training.ordered_sums import in_ordered_parts
 
 if TYPE_CHECKING:
     from presage.models.attention.experiment.fit import Fit
@@ -133,7 +133,7 @@ class Objective:
                 total += self._slope(block, R, np.empty_like(R))[0]
             return total
 
-        return sum(in_lanes(self.n, d, T, self.threads, sweep))
+        return sum(in_ordered_parts(self.n, d, T, self.threads, sweep))
 
     def fit(self, trainer: Trainer, rng: np.random.Generator) -> Fit:
         """Train by the settings of `trainer`, from a random start."""
@@ -185,10 +185,10 @@ class Objective:
                 weight += G[:count].sum(axis=0)
             return sums, gradient, weight
 
-        lanes = in_lanes(self.n, max(d, columns), T, self.threads, sweep)
-        sums = np.sum([lane[0] for lane in lanes if lane[0].size], axis=0)
-        gradient = np.sum([lane[1] for lane in lanes], axis=0)
-        weight = np.sum([lane[2] for lane in lanes], axis=0)
+        parts = in_ordered_parts(self.n, max(d, columns), T, self.threads, sweep)
+        sums = np.sum([part[0] for part in parts if part[0].size], axis=0)
+        gradient = np.sum([part[1] for part in parts], axis=0)
+        weight = np.sum([part[2] for part in parts], axis=0)
         if self.means is not None:
             centre = np.einsum("ab,abij->ij", weight, self.means)
             gradient -= centre @ A if factor else centre
