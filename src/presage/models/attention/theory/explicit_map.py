@@ -11,7 +11,8 @@ from functools import partial
 from math import asin, exp, log, pi, sin, sqrt
 
 from presage.laws.spectral_law import SpectralLaw
-from presage.solving.two_equations import Point, TwoEquations
+from presage.solving.penalized_equations import PenalizedEquations
+from presage.solving.two_equations import Point
 from presage.spectra.symmetric.free import FreeConvolution
 from presage.spectra.symmetric.functionals import Functionals, functionals
 
@@ -45,7 +46,7 @@ def solve_point(
     if c >= FreeConvolution(target, delta).support[-1, 1]:
         return Point(delta, c, functionals(target, delta, c), 0.0, 1)
     # In the units of the two equations the penalty is lambda~/4 and the noise that of one component.
-    equations = TwoEquations(partial(functionals, target), 0.5 * noise, alpha, 0.25 * lambda_tilde, unit=2.0)
+    equations = PenalizedEquations(partial(functionals, target), 0.5 * noise, alpha, 0.25 * lambda_tilde, unit=2.0)
     return equations.solve(delta, delta * _cutoff_without_signal(alpha, lambda_tilde / delta), tol)
 
 

@@ -6,22 +6,15 @@ As in `quadratic`, `alpha` is the number of observed components over d^2: ``L_in
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from math import exp, log, sqrt
-
-import numpy as np
-import scipy
 
 from presage.laws.spectral_law import SpectralLaw
 from presage.protocol.errors import SolveError
+from presage.solving.falling_root import falling_root
+from presage.solving.interpolating_equations import InterpolatingEquations
 from presage.solving.two_equations import Point
 from presage.spectra.symmetric.functionals import Functionals, functionals
-
-LEAST, MOST = log(1e-15), log(1e9)  # of delta: where a search for it gives up
-LOST = 12.0  # e-folds of delta from the start at which Newton's method is on the wrong way
-NEWTON_STEPS = 30
-ROOT = 1e-12  # residual of a root
-NOT_FOUND = "The noise level of an interpolating network was not found."
 
 
 def interpolating_point(target: SpectralLaw, noise: float, alpha: float) -> Point[Functionals]:
@@ -34,95 +27,15 @@ def interpolating_point(target: SpectralLaw, noise: float, alpha: float) -> Poin
     Departs: "- lambda~ dJ/dc" in print is "- dJ/dc" after the rescaling by lambda~. Erratum 3.
     Checked: tests/models/attention/theory/test_ridgeless.py::test_small_weight_decay_approaches_the_limit
     """
-    equations = _Interpolating(target, noise, alpha)
-    delta = sqrt((target.second_moment + 0.5 * noise) / (2.0 * alpha))
-    point = equations.newton(delta, equations.cutoff(delta, delta).c)
-    if point.residual > ROOT or point.c < 0.0:
-        point = equations.newton(*equations.bracket(delta))
+    # In the units of the two equations the noise is that of one component.
+    equations = InterpolatingEquations(partial(functionals, target), 0.5 * noise, alpha, unit=2.0)
+    point = equations.solve(sqrt((target.second_moment + 0.5 * noise) / (2.0 * alpha)))
     if point.residual > 1e-8:
         raise SolveError(
             f"The equations of an interpolating network are met only to {point.residual:.1e}.",
             "Use a larger <noise>, or an <alpha> further from the threshold.",
         )
     return point
-
-
-class _Interpolating:
-    """The two equations at a given alpha, with every derivative explicit."""
-
-    def __init__(self, target: SpectralLaw, noise: float, alpha: float) -> None:
-        self.target, self.noise, self.alpha = target, noise, alpha
-        self.evaluations = 0
-
-    def at(self, delta: float, c: float) -> Functionals:
-        self.evaluations += 1
-        return functionals(self.target, delta, c)
-
-    def residuals(self, f: Functionals) -> tuple[float, float]:
-        first = (f.risk + 0.5 * self.noise) / (2.0 * self.alpha * f.delta**2) - 1.0
-        return first, f.I / self.alpha - 1.0
-
-    def newton(self, delta: float, c: float) -> Point[Functionals]:
-        """Damped Newton in ``(log delta, c/delta)``; the cutoff may be negative on the way."""
-        f = self.at(delta, c)
-        size = float(np.hypot(*self.residuals(f)))
-        for _ in range(NEWTON_STEPS):
-            if size < ROOT:
-                break
-            first, second = self.residuals(f)
-            d, unit = f.delta, 2.0 * self.alpha * f.delta**2
-            slopes = np.array(
-                [
-                    [(d * f.drisk_ddelta + f.c * f.drisk_dc) / unit - 2.0 * (first + 1.0), d * f.drisk_dc / unit],
-                    [(d * f.dI_ddelta + f.c * f.dI_dc) / self.alpha, d * f.dI_dc / self.alpha],
-                ]
-            )
-            lost = not np.isfinite(slopes).all() or np.linalg.det(slopes) == 0.0 or abs(log(d / delta)) > LOST
-            if lost:
-                break
-            step = -np.linalg.solve(slopes, [first, second])
-            step *= min(1.0, 1.0 / float(np.abs(step).max()))
-            for shrink in (1.0, 0.3, 0.1):
-                new = d * exp(shrink * step[0])
-                trial = self.at(new, new * (f.c / d + shrink * step[1]))
-                trial_size = float(np.hypot(*self.residuals(trial)))
-                if trial_size < (1.0 - 0.3 * shrink) * size:
-                    break
-            else:
-                break
-            f, size = trial, trial_size
-        return Point(f.delta, f.c, f, size, self.evaluations)
-
-    def cutoff(self, delta: float, c: float) -> Functionals:
-        """Solve ``alpha = I(delta, c)`` for c: I falls in c, from 1/2 far below the spectrum to 0 above it."""
-        low, high = -np.inf, np.inf
-        for _ in range(100):
-            f = self.at(delta, c)
-            excess = f.I - self.alpha
-            if abs(excess) < 1e-13 * self.alpha or high - low < 1e-15 * delta:
-                break
-            low, high = (c, high) if excess > 0 else (low, c)
-            new = c + excess / f.hilbert if f.hilbert > 0 else -np.inf
-            width = 2.0 * delta
-            if not low < new < high or abs(new - c) > width:
-                new = 0.5 * (low + high) if np.isfinite(high - low) else c + (width if excess > 0 else -width)
-            c = new
-        return f
-
-    def bracket(self, delta: float) -> tuple[float, float]:
-        """Delta from the first equation, with c from the second: slower than Newton's method, and sure."""
-        c = [delta]
-
-        def excess(log_delta: float) -> float:
-            f = self.cutoff(exp(log_delta), c[0])
-            c[0] = f.c
-            return self.residuals(f)[0]
-
-        start = log(delta)
-        if self.alpha > 0.25:  # beyond some noise no cutoff is positive: begin where it is zero, the root is below
-            start = _root(lambda x: self.at(exp(x), 0.0).I - self.alpha, start, NOT_FOUND)
-        root = exp(_root(excess, start, NOT_FOUND, xtol=1e-10))
-        return root, self.cutoff(root, c[0]).c
 
 
 def unpenalized_point(target: SpectralLaw, noise: float, alpha: float) -> Point[Functionals]:
@@ -140,7 +53,7 @@ def unpenalized_point(target: SpectralLaw, noise: float, alpha: float) -> Point[
         return (tried[-1].risk + 0.5 * noise) / (2.0 * alpha * tried[-1].delta ** 2) - 1.0
 
     high = 0.5 * log((target.second_moment + 0.5 * noise) / (2.0 * alpha))
-    root = _root(excess, high, "The noise level of an unpenalised network was not found.")
+    root = falling_root(excess, high, "The noise level of an unpenalised network was not found.")
     residual = abs(excess(root))
     return Point(tried[-1].delta, 0.0, tried[-1], residual, len(tried))
 
@@ -167,18 +80,5 @@ def interpolation_threshold(target: SpectralLaw, noise: float) -> float:
     start = 0.5 * log(rho_0)
     if excess(start + 10.0) > 0.0:
         return 0.25
-    root = _root(excess, start, "The interpolation threshold was not found.")
+    root = falling_root(excess, start, "The interpolation threshold was not found.")
     return functionals(target, exp(root), 0.0).I
-
-
-def _root(excess: Callable[[float], float], start: float, failure: str, xtol: float = 1e-13) -> float:
-    """Root of a function that is positive far below it and negative far above, from a start near it."""
-    low = high = start
-    step = 0.5
-    rising = excess(start) > 0.0
-    while rising == (excess(high if rising else low) > 0.0):
-        if not LEAST < low <= high < MOST:
-            raise SolveError(failure, "Use a larger <noise>, or an <alpha> further from the threshold.")
-        low, high = (high, min(high + step, MOST)) if rising else (max(low - step, LEAST), low)
-        step *= 2.0
-    return float(scipy.optimize.brentq(excess, low, high, xtol=xtol, rtol=1e-14))

@@ -10,7 +10,8 @@ from functools import partial
 from math import sqrt
 
 from presage.laws.rectangular_law import RectangularLaw
-from presage.solving.two_equations import Point, TwoEquations
+from presage.solving.penalized_equations import PenalizedEquations
+from presage.solving.two_equations import Point
 from presage.spectra.rectangular.convolution import (
     RectangularConvolution,
     RectangularFunctionals,
@@ -46,5 +47,5 @@ def solve_bilinear_point(
     if c >= RectangularConvolution(target, delta).support[-1, 1]:
         return Point(delta, c, rectangular_functionals(target, delta, c), 0.0, 1)  # everything is cut
     integrals = partial(rectangular_functionals, target)
-    equations = TwoEquations(integrals, noise, alpha, decay, unit=1.0)
+    equations = PenalizedEquations(integrals, noise, alpha, decay, unit=1.0)
     return equations.solve(delta, equations.cutoff(delta, max(c, 0.1 * delta)).c, tol)
