@@ -82,6 +82,8 @@ def bayes_bilinear(problem: BilinearProblem) -> BilinearBayes:
 
     Equation: [ETBMZ24], ``q_hat = alpha/(Delta + 1 - q)``, with alpha counting measurements.
     Checked: tests/models/bilinear/test_bilinear.py::test_bayes_check_values
+    Checked: tests/models/bilinear/test_bilinear.py::test_bayes_solves_its_equation
+    Checked: tests/models/bilinear/test_bilinear.py::test_bayes_error_scales_with_the_target
     """
     checks.instance(
         "problem",
