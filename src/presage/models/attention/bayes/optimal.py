@@ -171,6 +171,8 @@ def bayes_optimal(problem: Problem | BilinearProblem) -> BayesSolution | Bilinea
 
     Equation: [MTMKZ24] for quadratic networks, [BTEZ25] for attention.
     Checked: tests/models/attention/bayes/test_bayes.py::test_check_values
+    Checked: tests/models/attention/bayes/test_bayes.py::test_hardmax_check_values
+    Checked: tests/models/attention/bayes/test_bayes.py::test_known_targets_and_a_sentence
     """
     if isinstance(problem, BilinearProblem):
         return bayes_bilinear(problem)
