@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import brentq, minimize
 from scipy.special import expit, log_ndtr, logsumexp, ndtr
 
 import presage as ps
@@ -307,6 +307,18 @@ def test_stein_and_hessian_forms_agree(channel, rho_0, overlaps):
     stein_z_0 = (found.f_a - gaussian.mean * stein_z) / gaussian.root_rho
     assert stein_z == pytest.approx(found.slope_z, rel=1e-4)
     assert stein_z_0 == pytest.approx(found.slope_z_0, rel=1e-4)
+
+
+@pytest.mark.parametrize(("rho_0", "overlaps"), PLACES)
+def test_slope_of_labels_that_step_is_their_jump_at_zero(rho_0, overlaps):
+    """``E df/dz_0`` is the density of ``z_0`` at zero times ``E f(+, z) - f(-, z)`` there; f pulls by the logistic."""
+    gaussian, Sigma = gaussian_of(rho_0, overlaps, None), overlaps.Sigma
+    b, weight = np.polynomial.hermite_e.hermegauss(30)
+    z = gaussian.sigma * b
+    p = np.array([brentq(lambda p, at=at: p - at - 2 * Sigma * expit(-2 * p), at, at + 2 * Sigma) for at in z])
+    jump = 2 * weight @ (p - z) / Sigma / weight.sum()
+    found = sums(Signs(), *gaussian, Sigma, *_disc(120, -0.6))
+    assert found.slope_z_0 == pytest.approx(jump / sqrt(2 * np.pi * rho_0), rel=1e-2)
 
 
 @pytest.mark.parametrize(("rho_0", "overlaps"), PLACES)

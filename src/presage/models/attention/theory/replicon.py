@@ -64,6 +64,7 @@ def own_weight_factor(shrunk: Shrunk) -> float:
     Equation: [BETKZ25] (10), second factor, with s in place of xi.
     Checked:
         tests/models/attention/penalties/test_own_penalties.py::test_own_re_implementations_solve_to_the_same_numbers
+    Checked: tests/models/attention/penalties/test_own_penalties.py::test_a_jump_inside_a_bulk_is_said
     """
     support = shrunk.free.support
     for left, _ in shrunk.jumps:

@@ -99,6 +99,9 @@ def ridgeless(problem: Problem, *, solver: Solver | None = None) -> RidgelessSol
     Equation: [BETKZ25] (63)-(65).
     Departs: see `interpolation.interpolating_point`. Erratum 3.
     Checked: tests/models/attention/theory/test_ridgeless.py::test_small_weight_decay_approaches_the_limit
+    Checked: tests/models/attention/theory/test_ridgeless.py::test_a_fitted_softmax_is_linear_with_one_component_less
+    Checked: tests/models/attention/theory/test_ridgeless.py::test_small_ridge_approaches_the_limit
+    Checked: tests/models/attention/theory/test_ridgeless.py::test_clean_labels_are_recovered_without_factors
     """
     checks.instance(
         "problem",
