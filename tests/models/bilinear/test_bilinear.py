@@ -47,7 +47,7 @@ def test_bayes_check_values(alpha, mmse):
 @pytest.mark.parametrize("noise", [0.0, 0.3])
 @pytest.mark.parametrize("law", [HALF, ATOMS])
 def test_bayes_solves_its_equation(law, noise):
-    for alpha in (0.1, 0.4):
+    for alpha in (0.1, 0.4, 0.99 * strong_recovery(law)):
         bayes = ps.bayes_optimal(ps.bilinear_regression(law, alpha=alpha, noise=noise))
         assert alpha * bayes.delta**2 == pytest.approx(noise + bayes.mmse, rel=1e-9)
         assert bayes.mmse == pytest.approx(ps.SingularValueDenoiser(law).mmse(bayes.delta), rel=1e-12)
@@ -153,6 +153,12 @@ def test_denoiser_reaches_the_least_error(law):
 @pytest.mark.parametrize(("rank", "b", "alpha"), [(0.2, 1.0, 0.571690), (0.5, 1.0, 0.905417), (0.2, 2.0, 0.475278)])
 def test_minimal_nuclear_norm_check_values(rank, b, alpha):
     assert minimal_nuclear_norm(rank, b) == pytest.approx(alpha, abs=6e-7)
+
+
+@pytest.mark.parametrize("b", [1.0, 2.0])
+def test_minimal_nuclear_norm_of_no_rank_and_of_full_rank(b):
+    assert minimal_nuclear_norm(0.0, b) == 0.0 < minimal_nuclear_norm(1e-6, b) < 1e-4
+    assert minimal_nuclear_norm(1.0, b) == 1.0 > minimal_nuclear_norm(1.0 - 1e-3, b) > 0.999
 
 
 @pytest.mark.parametrize("law", [ps.GaussianProduct(0.5, 2.0), ATOMS, ps.GaussianProduct(0.2)])

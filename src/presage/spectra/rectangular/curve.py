@@ -192,6 +192,7 @@ def bands(squared: SpectralLaw, b: float, eps: float) -> Floats:
 
     Equation: derived, from the subordination of information-plus-noise matrices; f is convex in every gap.
     Checked: tests/spectra/rectangular/test_rectangular.py::test_mass_and_second_moment
+    Checked: tests/spectra/rectangular/test_rectangular.py::test_small_and_large_noise
     Checked: tests/spectra/rectangular/test_rectangular.py::test_square_matrices_are_a_free_convolution
     """
     support = np.sqrt(np.maximum(squared.support, 0.0))
