@@ -18,7 +18,7 @@ from presage.models.attention.channels.numeric_prox import active_prox, numeric_
 from presage.models.attention.channels.prox_report import LOSS_AT_P, LOSS_AT_Z, SQUARE_Z, TRACE_ANCHOR, TRACE_Z
 from presage.models.attention.experiment.data import sample, sample_target
 from presage.models.attention.experiment.objective import Objective
-from presage.models.attention.theory.expectations import GaussHermite, Sobol, gaussian_of
+from presage.models.attention.theory.expectations import Exact, GaussHermite, Sobol, gaussian_of
 from presage.models.attention.theory.numeric_averages import product_nodes, sums
 from presage.models.attention.theory.order_parameters import Overlaps
 from presage.models.attention.theory.trapezoid import Trapezoid, _disc
@@ -307,6 +307,14 @@ def test_stein_and_hessian_forms_agree(channel, rho_0, overlaps):
     stein_z_0 = (found.f_a - gaussian.mean * stein_z) / gaussian.root_rho
     assert stein_z == pytest.approx(found.slope_z, rel=1e-4)
     assert stein_z_0 == pytest.approx(found.slope_z_0, rel=1e-4)
+
+
+@pytest.mark.parametrize(("rho_0", "overlaps"), PLACES)
+def test_sums_of_an_own_linear_channel_are_exact(rho_0, overlaps):
+    exact = Exact().averages(ps.Linear(1), rho_0, overlaps)
+    found = sums(OwnLinear(), *gaussian_of(rho_0, overlaps, None), overlaps.Sigma, *_disc(120, -0.6))
+    for name in ("slope_z", "slope_z_0", "square", "square_slope", "train_error", "test_error"):
+        assert getattr(found, name) == pytest.approx(getattr(exact, name)[0], rel=1e-6), name
 
 
 @pytest.mark.parametrize(("rho_0", "overlaps"), PLACES)

@@ -32,6 +32,9 @@ def test_weak_recovery_is_where_the_error_leaves_one():
         assert abar == pytest.approx(0.5 + noise / 4, rel=1e-6)
         assert ps.low_rank_error(0.999 * abar, noise) == 1.0
         assert ps.low_rank_error(1.001 * abar, noise) < 1.0
+    one, thrice = (ps.PointMasses([0.0, size], [0.9, 0.1]) for size in (1.0, 3.0))
+    assert weak_recovery(thrice, 9 * 0.5) == pytest.approx(weak_recovery(one, 0.5), rel=1e-12)
+    assert weak_recovery(one, 0.5) == pytest.approx(0.1 * (0.5 + 0.5 / (4 * 0.1)), rel=1e-12)
 
 
 def test_clean_low_rank_recovery_is_at_three():
