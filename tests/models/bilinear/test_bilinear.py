@@ -14,6 +14,7 @@ from presage.models.bilinear.experiment.measurements import TokenMeasurements, d
 from presage.models.bilinear.experiment.training import train_proximal
 from presage.models.bilinear.theory.explicit_map import bilinear_map
 from presage.models.bilinear.thresholds import minimal_nuclear_norm, strong_recovery, weak_recovery
+from presage.spectra.rectangular.convolution import RectangularConvolution
 
 OBSERVABLES = ("estimation_error", "test_error", "train_error", "train_loss", "rank")
 HALF = ps.GaussianProduct(0.5)
@@ -41,6 +42,36 @@ def test_bayes_check_values(alpha, mmse):
     assert bayes.estimation_error == bayes.test_error == bayes.mmse
     assert bayes.q_hat == pytest.approx(alpha / bayes.mmse, rel=1e-9)
     assert bayes.caveats == ()
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.3])
+@pytest.mark.parametrize("law", [HALF, ATOMS])
+def test_bayes_solves_its_equation(law, noise):
+    for alpha in (0.1, 0.4, 0.99 * strong_recovery(law)):
+        bayes = ps.bayes_optimal(ps.bilinear_regression(law, alpha=alpha, noise=noise))
+        assert alpha * bayes.delta**2 == pytest.approx(noise + bayes.mmse, rel=1e-9)
+        assert bayes.mmse == pytest.approx(ps.SingularValueDenoiser(law).mmse(bayes.delta), rel=1e-12)
+        assert bayes.test_error == pytest.approx(noise + bayes.mmse, rel=1e-12)
+
+
+@pytest.mark.parametrize("size", [0.1, 10.0])
+def test_bayes_error_scales_with_the_target(size):
+    scaled = ps.SingularValueMasses([0.0, size, 2.0 * size], [0.5, 0.3, 0.2], 2.0)
+    for alpha in (0.05, 0.6):
+        one = ps.bayes_optimal(ps.bilinear_regression(ATOMS, alpha=alpha, noise=0.5)).mmse
+        other = ps.bayes_optimal(ps.bilinear_regression(scaled, alpha=alpha, noise=0.5 * size**2)).mmse
+        assert other == pytest.approx(size**2 * one, rel=1e-9)
+
+
+@pytest.mark.parametrize("delta", [0.3, 1.2])
+@pytest.mark.parametrize("law", [HALF, ps.GaussianProduct(0.5, 1.05), ps.GaussianProduct(0.5, 3.0), ATOMS])
+def test_the_posterior_mean_is_orthogonal_to_its_error(law, delta):
+    """So that the target's norm is that of the estimate and that of the error."""
+    denoiser, noisy = ps.SingularValueDenoiser(law), RectangularConvolution(law, delta)
+    nodes = noisy.nodes()
+    x = np.minimum(nodes.x, noisy.support[-1, 1])
+    explained = float(nodes.mass @ denoiser(x, delta) ** 2) / sqrt(law.aspect)
+    assert denoiser.mmse(delta) == pytest.approx(law.second_moment - explained, rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -80,6 +111,8 @@ def test_weak_recovery_of_a_small_rank(b):
     threshold = weak_recovery(law, noise)
     assert threshold == pytest.approx((1 + noise) * r / sqrt(b))
     assert weak_recovery(ps.GaussianProduct(r, b), noise) == pytest.approx(threshold)
+    thrice = ps.SingularValueMasses(3 * (sqrt(b) / r) ** 0.5 * np.array([0.0, 1.0]), [1 - r, r], b)
+    assert weak_recovery(thrice, 9 * noise) == pytest.approx(threshold)
     assert low_rank_mmse(b, 0.99, noise) == 1.0 > low_rank_mmse(b, 1.01, noise)
     for ratio in (0.8, 1.2, 1.5, 2.0):
         bayes = ps.bayes_optimal(ps.bilinear_regression(law, alpha=ratio * threshold, noise=noise))
@@ -120,6 +153,12 @@ def test_denoiser_reaches_the_least_error(law):
 @pytest.mark.parametrize(("rank", "b", "alpha"), [(0.2, 1.0, 0.571690), (0.5, 1.0, 0.905417), (0.2, 2.0, 0.475278)])
 def test_minimal_nuclear_norm_check_values(rank, b, alpha):
     assert minimal_nuclear_norm(rank, b) == pytest.approx(alpha, abs=6e-7)
+
+
+@pytest.mark.parametrize("b", [1.0, 2.0])
+def test_minimal_nuclear_norm_of_no_rank_and_of_full_rank(b):
+    assert minimal_nuclear_norm(0.0, b) == 0.0 < minimal_nuclear_norm(1e-6, b) < 1e-4
+    assert minimal_nuclear_norm(1.0, b) == 1.0 > minimal_nuclear_norm(1.0 - 1e-3, b) > 0.999
 
 
 @pytest.mark.parametrize("law", [ps.GaussianProduct(0.5, 2.0), ATOMS, ps.GaussianProduct(0.2)])

@@ -45,6 +45,15 @@ def test_no_other_map_of_the_eigenvalues_does_better(law):
     assert np.sum((oracle - wrong) ** 2) / d > 5 * best
 
 
+@pytest.mark.parametrize("law", LAWS, ids=str)
+@pytest.mark.parametrize("delta", [0.2, 1.5])
+def test_the_posterior_mean_is_orthogonal_to_its_error(law, delta):
+    """So that the target's norm is that of the estimate and that of the error."""
+    denoiser = ps.Denoiser(law)
+    x, mass = ps.FreeConvolution(law, delta).nodes_above(-np.inf)
+    assert denoiser.mmse(delta) == pytest.approx(law.second_moment - mass @ denoiser(x, delta) ** 2, rel=1e-8)
+
+
 def test_a_semicircle_is_denoised_linearly():
     """Gaussian target: Wiener's filter, in closed form."""
     denoiser = ps.Denoiser(ps.Semicircle(2.0, centre=0.5))

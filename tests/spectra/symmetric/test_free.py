@@ -181,6 +181,15 @@ def test_bands_of_marchenko_pastur_are_the_critical_points_of_its_inverse(row):
     np.testing.assert_allclose(free.bands.ravel(), np.sort(np.array(u, dtype=float)), rtol=0, atol=2e-15 * size)
 
 
+@pytest.mark.parametrize("gap", [0.02, 1.0, 50.0])
+@pytest.mark.parametrize("weight", [0.05, 0.5, 0.8])
+def test_the_gap_of_two_atoms_closes_at_its_own_noise(weight, gap):
+    """``w/u^2 + (1-w)/(gap-u)^2`` is least where it is ``(w^(1/3) + (1-w)^(1/3))^3/gap^2``."""
+    law = PointMasses([-1.0, gap - 1.0], [weight, 1.0 - weight])
+    closing = gap / (np.cbrt(weight) + np.cbrt(1.0 - weight)) ** 1.5
+    assert [len(biane.bands(law, (f * closing) ** 2)) for f in (0.3, 1 - 1e-5, 1 + 1e-5, 3.0)] == [2, 2, 1, 1]
+
+
 EIGHTH_ORDER = (4 / 5, -1 / 5, 4 / 105, -1 / 280)
 
 

@@ -92,6 +92,8 @@ def bayes_optimal(problem: BilinearProblem) -> BilinearBayes:
 
     Equation: [ETBMZ24], ``q_hat = alpha/(Delta + 1 - q)``, with alpha counting measurements.
     Checked: tests/models/bilinear/test_bilinear.py::test_bayes_check_values
+    Checked: tests/models/bilinear/test_bilinear.py::test_bayes_solves_its_equation
+    Checked: tests/models/bilinear/test_bilinear.py::test_bayes_error_scales_with_the_target
     """
     target, noise, alpha = problem.target, problem.noise, problem.alpha_eff
     denoiser = SingularValueDenoiser(target)

@@ -78,6 +78,7 @@ def minimal_nuclear_norm(r: float, b: float) -> float:
 
     Equation: [ETBMZ24], its threshold of the least nuclear norm.
     Checked: tests/models/bilinear/test_bilinear.py::test_minimal_nuclear_norm_check_values
+    Checked: tests/models/bilinear/test_bilinear.py::test_minimal_nuclear_norm_of_no_rank_and_of_full_rank
     """
     if r >= 1.0:
         return 1.0

@@ -247,6 +247,8 @@ def rectangular_functionals(law: RectangularLaw, delta: float, cutoff: float) ->
 
     Equation: derived.
     Checked: tests/spectra/rectangular/test_rectangular.py::test_functionals_agree_with_a_sampled_matrix
+    Checked: tests/spectra/rectangular/test_rectangular.py::test_derivatives_agree_with_differences
+    Checked: tests/models/bilinear/test_bilinear.py::test_explicit_map_inverts_solve
     """
     c = checks.real(
         "cutoff", cutoff, at_least=0.0, reason="singular values are not negative", remedy="Use for example cutoff=0.5."

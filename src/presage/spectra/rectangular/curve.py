@@ -78,6 +78,7 @@ def height(squared: SpectralLaw, b: float, eps: float, u: Floats) -> Floats:
 
     Equation: derived, from the subordination of information-plus-noise matrices.
     Checked: tests/spectra/rectangular/test_rectangular.py::test_height_solves_its_equation
+    Checked: tests/spectra/rectangular/test_rectangular.py::test_a_law_without_compiled_code_has_the_same_curve
     """
     v = np.full(u.shape, highest(b, eps))
     low, high = np.zeros(u.shape), v.copy()
@@ -191,6 +192,8 @@ def bands(squared: SpectralLaw, b: float, eps: float) -> Floats:
 
     Equation: derived, from the subordination of information-plus-noise matrices; f is convex in every gap.
     Checked: tests/spectra/rectangular/test_rectangular.py::test_mass_and_second_moment
+    Checked: tests/spectra/rectangular/test_rectangular.py::test_small_and_large_noise
+    Checked: tests/spectra/rectangular/test_rectangular.py::test_square_matrices_are_a_free_convolution
     """
     support = np.sqrt(np.maximum(squared.support, 0.0))
     last = support[-1, 1]

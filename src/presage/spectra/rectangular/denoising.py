@@ -39,6 +39,7 @@ class SingularValueDenoiser:
 
         Equation: [ETBMZ24], its denoiser.
         Checked: tests/models/bilinear/test_bilinear.py::test_denoiser_reaches_the_least_error
+        Checked: tests/models/bilinear/test_bilinear.py::test_the_posterior_mean_is_orthogonal_to_its_error
         """
         values = np.asarray(x, dtype=np.float64)
         convolution = RectangularConvolution(self.law, delta)
@@ -54,6 +55,7 @@ class SingularValueDenoiser:
 
         Equation: [ETBMZ24], its equation for q.
         Checked: tests/models/bilinear/test_bilinear.py::test_bayes_check_values
+        Checked: tests/models/bilinear/test_bilinear.py::test_the_posterior_mean_is_orthogonal_to_its_error
         """
         b = self.law.aspect
         n = RectangularConvolution(self.law, delta).nodes()

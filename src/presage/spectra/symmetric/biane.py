@@ -179,6 +179,7 @@ def bands(law: SpectralLaw, t: float) -> Floats:
 
     Equation: derived, from Biane's description of the free convolution with a semicircle.
     Checked: tests/spectra/symmetric/test_free.py::test_bands_of_marchenko_pastur_are_the_critical_points_of_its_inverse
+    Checked: tests/spectra/symmetric/test_free.py::test_the_gap_of_two_atoms_closes_at_its_own_noise
     """
     delta = sqrt(t)
     support = law.support

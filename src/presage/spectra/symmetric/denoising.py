@@ -23,6 +23,7 @@ def fisher_information(law: SpectralLaw, delta: float) -> float:
 
     Equation: [MTMKZ24]; it is the integral in the mean squared error of its denoiser.
     Checked: tests/spectra/symmetric/test_denoising.py::test_mmse_is_the_error_of_the_denoiser
+    Checked: tests/spectra/symmetric/test_denoising.py::test_the_posterior_mean_is_orthogonal_to_its_error
     """
     free = FreeConvolution(law, delta)
 
@@ -58,6 +59,7 @@ class Denoiser:
 
         Equation: [BTEZ25]; [MTMKZ24].
         Checked: tests/spectra/symmetric/test_denoising.py::test_mmse_is_the_error_of_the_denoiser
+        Checked: tests/spectra/symmetric/test_denoising.py::test_the_posterior_mean_is_orthogonal_to_its_error
         """
         eigenvalues = np.asarray(x, dtype=np.float64)
         return np.asarray(eigenvalues - 2.0 * delta**2 * FreeConvolution(self.law, delta).hilbert(eigenvalues))
@@ -72,6 +74,7 @@ class Denoiser:
 
         Equation: [MTMKZ24]; [BTEZ25].
         Checked: tests/spectra/symmetric/test_denoising.py::test_mmse_is_the_error_of_the_denoiser
+        Checked: tests/spectra/symmetric/test_denoising.py::test_the_posterior_mean_is_orthogonal_to_its_error
         """
         t = delta * delta
         return t * max(1.0 - t * fisher_information(self.law, delta), 0.0)

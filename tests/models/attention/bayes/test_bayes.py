@@ -32,6 +32,7 @@ def test_check_values(k, noise, alpha, value):
     assert found.residual < 1e-12
     assert found.test_error == pytest.approx(2 * found.mmse + noise, rel=1e-12)
     assert found.q == pytest.approx(1 + k - found.mmse)
+    assert 2 * alpha * found.delta**2 == pytest.approx(found.mmse + noise / 2, rel=1e-10)
 
 
 @pytest.mark.parametrize(("alpha", "value"), [(0.5, 0.213), (1.0, 0.079)])
@@ -82,6 +83,24 @@ def test_evidence_is_the_average_of_the_score(channel, q, V):
     expected = evidence(channel, q, V).square
     for values in (square, product):
         assert abs(values.mean() - expected) < 4 * values.std() / np.sqrt(len(values))
+
+
+@pytest.mark.parametrize("channel", CHANNELS[:6], ids=str)
+@pytest.mark.parametrize(("q", "V"), [(1.0, 0.5), (0.3, 1.2), (1.4, 0.02)])
+def test_entropy_of_a_label_falls_with_the_square_of_the_score(channel, q, V):
+    """``dH/dq = -E |g|^2/2`` at a given ``q + V``: what one sample tells is the capacity of its channel."""
+    step = 1e-3 * min(q, V)
+    up, down = (evidence(channel, q + s, V - s).entropy for s in (step, -step))
+    assert (down - up) / step == pytest.approx(evidence(channel, q, V).square, rel=1e-5)
+
+
+def test_entropy_of_signs_of_which_nothing_is_known():
+    """Both rows of a hard maximum alike with the probability of a Gaussian pair of correlation 1/3."""
+    alike = 0.5 + np.arcsin(1 / 3) / np.pi
+    entropy = -alike * np.log(alike / 2) - (1 - alike) * np.log((1 - alike) / 2)
+    assert evidence(ps.Hardmax(), 0.0, 1.3).entropy == pytest.approx(entropy, rel=1e-12)
+    assert evidence(ps.Hardmax(), 1e-9, 1.3).entropy == pytest.approx(entropy, rel=1e-6)
+    assert evidence(ps.Hardmax(), 1.3, 1e-9).entropy == pytest.approx(0.0, abs=1e-3)
 
 
 @pytest.mark.parametrize(("k_1", "k_2"), [(-5.0, -5.0), (-7.0, -7.0), (-12.0, -12.0), (-1.0, -20.0), (-30.0, -40.0)])
@@ -284,6 +303,7 @@ def test_limits_in_alpha():
     [
         network(0.5, 0.5, 1.0),
         network(0.2, 0.0, 1.0),
+        ps.linear_attention(MP, alpha=1.0, weight_decay=0.1),
         ps.attention(ps.PowerLaw(1.3, 40), alpha=1.0, weight_decay=0.1, noise=0.01, n_tokens=3),
         ps.quadratic_network(ps.PointMasses([0.0, 1.0], [0.6, 0.4]), alpha=1.0, weight_decay=0.1, noise=0.02),
     ],

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import brentq, minimize
 from scipy.special import expit, log_ndtr, logsumexp, ndtr
 
 import presage as ps
@@ -19,6 +19,7 @@ from presage.models.attention.channels.prox_report import LOSS_AT_P, LOSS_AT_Z, 
 from presage.models.attention.experiment.data import sample, sample_target
 from presage.models.attention.experiment.objective import Objective
 from presage.models.attention.theory.order_parameters import Overlaps
+from presage.models.attention.theory.rules.exact import Exact
 from presage.models.attention.theory.rules.gauss_hermite import GaussHermite
 from presage.models.attention.theory.rules.numeric_sums import product_nodes, sums
 from presage.models.attention.theory.rules.rule import gaussian_of
@@ -309,6 +310,26 @@ def test_stein_and_hessian_forms_agree(channel, rho_0, overlaps):
     stein_z_0 = (found.f_a - gaussian.mean * stein_z) / gaussian.root_rho
     assert stein_z == pytest.approx(found.slope_z, rel=1e-4)
     assert stein_z_0 == pytest.approx(found.slope_z_0, rel=1e-4)
+
+
+@pytest.mark.parametrize(("rho_0", "overlaps"), PLACES)
+def test_sums_of_an_own_linear_channel_are_exact(rho_0, overlaps):
+    exact = Exact().averages(ps.Linear(1), rho_0, overlaps)
+    found = sums(OwnLinear(), *gaussian_of(rho_0, overlaps, None), overlaps.Sigma, *_disc(120, -0.6))
+    for name in ("slope_z", "slope_z_0", "square", "square_slope", "train_error", "test_error"):
+        assert getattr(found, name) == pytest.approx(getattr(exact, name)[0], rel=1e-6), name
+
+
+@pytest.mark.parametrize(("rho_0", "overlaps"), PLACES)
+def test_slope_of_labels_that_step_is_their_jump_at_zero(rho_0, overlaps):
+    """``E df/dz_0`` is the density of ``z_0`` at zero times ``E f(+, z) - f(-, z)`` there; f pulls by the logistic."""
+    gaussian, Sigma = gaussian_of(rho_0, overlaps, None), overlaps.Sigma
+    b, weight = np.polynomial.hermite_e.hermegauss(30)
+    z = gaussian.sigma * b
+    p = np.array([brentq(lambda p, at=at: p - at - 2 * Sigma * expit(-2 * p), at, at + 2 * Sigma) for at in z])
+    jump = 2 * weight @ (p - z) / Sigma / weight.sum()
+    found = sums(Signs(), *gaussian, Sigma, *_disc(120, -0.6))
+    assert found.slope_z_0 == pytest.approx(jump / sqrt(2 * np.pi * rho_0), rel=1e-2)
 
 
 @pytest.mark.parametrize(("rho_0", "overlaps"), PLACES)

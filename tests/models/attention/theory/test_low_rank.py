@@ -16,7 +16,7 @@ def least_weight(k: float, abar: float, noise: float) -> ps.RidgelessSolution:
     return ps.ridgeless(ps.quadratic_network(law, alpha=abar * k, weight_decay=0.0, noise=noise))
 
 
-@pytest.mark.parametrize(("abar", "noise"), [(0.4, 0.0), (2.0, 0.0), (1.5, 0.5), (4.0, 0.5)])
+@pytest.mark.parametrize(("abar", "noise"), [(0.4, 0.0), (2.0, 0.0), (0.5, 0.5), (1.5, 0.5), (4.0, 0.5)])
 def test_low_rank_error_is_the_limit_of_the_equations(abar, noise):
     limit = ps.low_rank_error(abar, noise)
     t = low_rank_noise(abar, noise)
@@ -32,6 +32,9 @@ def test_weak_recovery_is_where_the_error_leaves_one():
         assert abar == pytest.approx(0.5 + noise / 4, rel=1e-6)
         assert ps.low_rank_error(0.999 * abar, noise) == 1.0
         assert ps.low_rank_error(1.001 * abar, noise) < 1.0
+    one, thrice = (ps.PointMasses([0.0, size], [0.9, 0.1]) for size in (1.0, 3.0))
+    assert weak_recovery(thrice, 9 * 0.5) == pytest.approx(weak_recovery(one, 0.5), rel=1e-12)
+    assert weak_recovery(one, 0.5) == pytest.approx(0.1 * (0.5 + 0.5 / (4 * 0.1)), rel=1e-12)
 
 
 def test_clean_low_rank_recovery_is_at_three():
@@ -51,6 +54,11 @@ def test_low_rank_bayes_error_is_the_limit_of_the_equations(abar):
     assert gaps[0] > gaps[1] > gaps[2]
     assert gaps[2] < 0.02
     assert ps.low_rank_bayes_error(abar) <= ps.low_rank_error(abar)
+
+
+def test_low_rank_bayes_error_falls_from_one_to_zero():
+    assert ps.low_rank_bayes_error(0.5) == 1.0 > ps.low_rank_bayes_error(0.501) > 0.999
+    assert ps.low_rank_bayes_error(1.0) == ps.low_rank_bayes_error(1.05) == 0.0 < ps.low_rank_bayes_error(0.999) < 0.005
 
 
 @pytest.mark.parametrize(("abar", "noise"), [(0.4, 0.0), (1.5, 0.5)])

@@ -29,6 +29,13 @@ def test_small_weight_decay_approaches_the_limit(alpha, noise):
     close(ps.ridgeless(problem), ps.solve(problem), 1e-4)
 
 
+@pytest.mark.parametrize("alpha", [0.2, 0.6])
+def test_small_weight_decay_of_a_target_with_negative_eigenvalues(alpha):
+    problem = ps.quadratic_network(ps.Semicircle(1.0, centre=1.0), alpha=alpha, weight_decay=1e-8)
+    assert ps.ridgeless(problem).interpolates == (alpha == 0.2)
+    close(ps.ridgeless(problem), ps.solve(problem), 1e-4)
+
+
 @pytest.mark.parametrize("alpha", [0.05, 0.12])
 def test_small_weight_decay_of_a_softmax_below_interpolation(alpha):
     """The penalty acts as its power 0.4 or so: three decades more of it are needed than of a linear channel's."""
@@ -68,15 +75,19 @@ def test_a_fitted_softmax_is_linear_with_one_component_less(n_tokens):
         assert getattr(softmax, name) == pytest.approx(getattr(network, name), rel=1e-12)
 
 
-def test_another_temperature_scales_the_fit():
+@pytest.mark.parametrize("penalty", [ps.NuclearPSD(0.0), ps.Frobenius(0.0)], ids=["weight decay", "ridge"])
+def test_another_temperature_scales_the_fit(penalty):
     """A learner of another beta fits ``(beta_0/beta) z_0``: the same matrix, times the ratio."""
-    same = ps.ridgeless(ps.attention(MP, alpha=0.1, weight_decay=0.0, noise=0.5))
-    other = ps.ridgeless(ps.attention(MP, alpha=0.1, weight_decay=0.0, noise=0.5, beta=0.5, beta_0=1.0))
+    same, other = (
+        ps.ridgeless(ps.Problem(MP, ps.Softmax(2, beta, 1.0), penalty, alpha=0.1, noise=0.5)) for beta in (1.0, 0.5)
+    )
     assert other.scale == 2.0 * same.scale
     assert (other.delta, other.rank) == (same.delta, same.rank)
     assert other.test_error == pytest.approx(same.test_error, rel=1e-6)
     moments = [solution.spectrum.moment(2) for solution in (same, other)]
     assert moments[1] == pytest.approx(4 * moments[0], rel=1e-9)
+    for limit, moment in zip((same, other), moments, strict=True):
+        assert limit.estimation_error == pytest.approx(MP.second_moment - 2 * overlap(limit) + moment, rel=1e-6)
 
 
 def test_the_limit_is_continuous_at_interpolation():

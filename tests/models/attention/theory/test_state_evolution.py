@@ -10,7 +10,7 @@ import pytest
 import presage as ps
 from presage.models.attention.theory.order_parameters import Conjugates, Overlaps
 from presage.models.attention.theory.rules.gauss_hermite import GaussHermite
-from presage.models.attention.theory.state_evolution import free_energy, weight_side
+from presage.models.attention.theory.state_evolution import deviation_given_target, free_energy, weight_side
 
 NODES = GaussHermite(32, dropped=1e-12)
 PROBLEMS = {
@@ -115,6 +115,17 @@ def test_overlaps_are_those_of_a_sampled_matrix(law, penalty):
         shrunk[:, None] - shrunk, values[:, None] - values, where=~np.eye(d, dtype=bool), out=np.zeros((d, d))
     )
     assert side.overlaps.Sigma == pytest.approx(slope.mean(), rel=5e-3)
+
+
+@pytest.mark.parametrize("penalty", [ps.NuclearPSD(0.03), ps.Frobenius(0.1)], ids=["weight decay", "ridge"])
+@pytest.mark.parametrize("noise", [0.0, 0.5, 2.0])
+def test_deviation_given_target_is_what_z_does_not_share_with_z_0(penalty, noise):
+    problem = ps.Problem(ps.MarchenkoPastur(0.5), ps.Softmax(2), penalty, alpha=1.0, noise=noise)
+    side = weight_side(penalty, problem.target, 1.0, Conjugates(0.9, 0.5, 1.1))
+    m, q, _ = side.overlaps
+    assert deviation_given_target(problem, side) ** 2 == pytest.approx(q - m**2 / problem.rho_0, rel=1e-9)
+    nothing = weight_side(ps.NuclearPSD(50.0), problem.target, 1.0, Conjugates(0.9, 0.5, 1.1))
+    assert deviation_given_target(problem, nothing) == 0.0
 
 
 @pytest.mark.parametrize("n_tokens", [1, 3])

@@ -126,6 +126,8 @@ def test_thresholds_speak():
     words = str(ps.thresholds(ps.attention(ps.MarchenkoPastur(0.5), alpha=0.5, weight_decay=0.01, noise=0.5)))
     assert "alpha = 0.153482" in words
     assert "recovery is for clean labels" in words
+    assert "weak recovery is for low rank: at rank 0.5" in words
+    assert "weak recovery is for low rank" not in str(ps.thresholds(network(ps.MarchenkoPastur(0.05))))
     negative = str(ps.thresholds(network(ps.Semicircle())))
     assert "no alpha" in negative
     assert "negative eigenvalues" in negative

@@ -105,6 +105,8 @@ def hardmax(channel: Hardmax, q: float, V: float) -> Evidence:
     Departs: the published numbers come from a score with the bivariate density in place of its derivative.
     Erratum 8.
     Checked: tests/models/attention/bayes/test_bayes.py::test_hardmax_check_values
+    Checked: tests/models/attention/bayes/test_bayes.py::test_entropy_of_a_label_falls_with_the_square_of_the_score
+    Checked: tests/models/attention/bayes/test_bayes.py::test_entropy_of_signs_of_which_nothing_is_known
     """
     if V <= 0.0:
         return Evidence(inf, 0.0)

@@ -161,6 +161,8 @@ def bayes_optimal(problem: Problem) -> BayesSolution:
 
     Equation: [MTMKZ24] for quadratic networks, [BTEZ25] for attention.
     Checked: tests/models/attention/bayes/test_bayes.py::test_check_values
+    Checked: tests/models/attention/bayes/test_bayes.py::test_hardmax_check_values
+    Checked: tests/models/attention/bayes/test_bayes.py::test_known_targets_and_a_sentence
     """
     target, channel, alpha, half_noise = problem.target, problem.channel, problem.alpha, 0.5 * problem.noise
     denoiser = Denoiser(target)

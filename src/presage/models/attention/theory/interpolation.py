@@ -67,6 +67,7 @@ def interpolation_threshold(target: SpectralLaw, noise: float) -> float:
 
     Equation: [BETKZ25], section on interpolation, at c = 0.
     Checked: tests/models/attention/theory/test_thresholds.py::test_interpolation_without_noise_in_closed_form
+    Checked: tests/models/attention/theory/test_thresholds.py::test_interpolation_without_a_signal_is_ellipsoid_fitting
     """
     rho_0 = target.second_moment + 0.5 * noise
     if noise == 0.0 and target.support[0, 0] >= 0.0:

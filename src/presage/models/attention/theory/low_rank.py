@@ -63,6 +63,7 @@ def low_rank_bayes_error(abar: float) -> float:
 
     Equation: [MTMKZ24].
     Checked: tests/models/attention/theory/test_low_rank.py::test_low_rank_bayes_error_is_the_limit_of_the_equations
+    Checked: tests/models/attention/theory/test_low_rank.py::test_low_rank_bayes_error_falls_from_one_to_zero
     """
     abar, _ = _numbers(abar, 0.0)
     if abar <= 0.5:

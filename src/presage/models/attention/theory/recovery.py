@@ -22,6 +22,7 @@ def perfect_recovery(target: SpectralLaw) -> float:
 
     Equation: [ETZK25] for a Marchenko-Pastur target; derived for any other, see above.
     Checked: tests/models/attention/theory/test_thresholds.py::test_perfect_recovery_check_values
+    Checked: tests/models/attention/theory/test_thresholds.py::test_perfect_recovery_limits
     """
     if target.support[0, 0] < 0.0:
         return inf

@@ -102,6 +102,7 @@ def optimal_regularization(
 
     Equation: derived; the optimal curves of [BETKZ25] are such minima.
     Checked: tests/models/attention/theory/test_regularization.py::test_no_other_strength_does_better
+    Checked: tests/models/attention/theory/test_regularization.py::test_hopeless_labels_want_all_of_it
     """
     checks.instance(
         "penalty",

@@ -27,6 +27,9 @@ def weight_factor(target: SpectralLaw, delta: float, c: float, start: float = -n
     Equation: [BETKZ25] (10), second factor.
     Departs: the subscript sqrt(q_hat/m_hat) of mu in print means sqrt(q_hat)/m_hat. Erratum 5.
     Checked: tests/models/attention/theory/test_replicon.py::test_weight_factor_agrees_with_a_sampled_matrix
+    Checked:
+        tests/models/attention/theory/test_rank_limited.py::test_the_replicon_is_infinite_inside_a_bulk_and_finite_in_a_gap
+    Checked: tests/models/attention/theory/test_replicon.py::test_a_cutoff_in_a_gap_or_outside_is_no_trouble
     """
     free = FreeConvolution(target, delta)
     begin = max(c, start)
@@ -64,6 +67,7 @@ def weight_factor_of_map(shrunk: Shrunk) -> float:
     Equation: [BETKZ25] (10), second factor, with s in place of xi.
     Checked:
         tests/models/attention/penalties/test_own_penalties.py::test_own_re_implementations_solve_to_the_same_numbers
+    Checked: tests/models/attention/penalties/test_own_penalties.py::test_a_jump_inside_a_bulk_is_said
     """
     support = shrunk.free.support
     for left, _ in shrunk.jumps:

@@ -98,6 +98,11 @@ def ridgeless(problem: Problem, *, solver: Solver | None = None) -> RidgelessSol
     Equation: [BETKZ25] (63)-(65).
     Departs: see `interpolation.interpolating_point`. Erratum 3.
     Checked: tests/models/attention/theory/test_ridgeless.py::test_small_weight_decay_approaches_the_limit
+    Checked:
+        tests/models/attention/theory/test_ridgeless.py::test_small_weight_decay_of_a_target_with_negative_eigenvalues
+    Checked: tests/models/attention/theory/test_ridgeless.py::test_a_fitted_softmax_is_linear_with_one_component_less
+    Checked: tests/models/attention/theory/test_ridgeless.py::test_small_ridge_approaches_the_limit
+    Checked: tests/models/attention/theory/test_ridgeless.py::test_clean_labels_are_recovered_without_factors
     """
     reason = "the limit is known where labels can be fitted exactly and the penalty has one strength"
     for name, kinds in (("channel", (Linear, Softmax)), ("penalty", (NuclearPSD, Frobenius))):
@@ -133,6 +138,7 @@ def _smallest_symmetric(problem: Problem, alpha: float) -> RidgelessSolution:
 
     Equation: [BETKZ25] (66) at a vanishing ridge.
     Checked: tests/models/attention/theory/test_ridgeless.py::test_small_ridge_approaches_the_limit
+    Checked: tests/models/attention/theory/test_ridgeless.py::test_another_temperature_scales_the_fit
     """
     Q_0, gain = problem.Q_0, 2.0 * alpha
     t = (Q_0 * (1.0 - gain) ** 2 + 0.5 * problem.noise) / (gain * (1.0 - gain))

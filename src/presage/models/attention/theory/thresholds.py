@@ -43,6 +43,8 @@ def thresholds(problem: Problem) -> Thresholds:
     Equation: [BETKZ25], with [ETZK25] and [MTMKZ24] for the quadratic network.
     Departs: recovery without factors is at 1/2 in units of (L_in - 1) alpha, not of alpha. Erratum 6.
     Checked: tests/models/attention/theory/test_thresholds.py::test_thresholds_count_the_components_of_a_sample
+    Checked: tests/models/attention/theory/test_thresholds.py::test_thresholds_speak
+    Checked: tests/models/attention/theory/test_thresholds.py::test_a_narrow_student_cannot_be_the_target
     """
     checks.instance(
         "channel",

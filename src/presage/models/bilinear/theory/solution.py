@@ -133,6 +133,10 @@ def solve(problem: BilinearProblem, *, tol: float = SOLVED, throw: bool = True) 
 
     Equation: derived: the residual of a training sample is that of a fresh one times ``1 - I/alpha``.
     Checked: tests/models/bilinear/test_bilinear.py::test_trained_regression_is_on_the_curve
+    Checked: tests/models/bilinear/test_bilinear.py::test_least_squares_at_its_peak_is_an_error_that_says_so
+    Checked: tests/models/bilinear/test_bilinear.py::test_loss_grows_with_weight_decay_by_the_nuclear_norm
+    Checked: tests/models/bilinear/test_bilinear.py::test_limits_of_the_weight_decay
+    Checked: tests/models/bilinear/test_bilinear.py::test_interpolator_finds_the_target_at_the_threshold
     """
     tol = checks.real(
         "tol", tol, above=0.0, at_most=1e-2, reason="it is the residual of the equations", remedy="Use <tol=1e-6>."
