@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass, field
 from typing import final
 
@@ -64,11 +63,11 @@ class Problem(LearningProblem):
     def must_have_a_penalty(self) -> None:
         """Complain if nothing is paid for the weights: what a minimum of the loss looks like is then not determined."""
         if self.penalty.vanishes:
-            name = dataclasses.fields(self.penalty)[0].name  # type: ignore[arg-type]
+            name = str(self.penalty.strength)
             raise checks.complaint(
                 name,
                 "be above 0 here",
                 "without a penalty the minimum of the loss need not be unique",
-                getattr(self.penalty, name),
+                self.penalty.amount,
                 f"Use a small value such as <{name}=1e-4>, or <ridgeless()> for the vanishing limit.",
             )

@@ -15,7 +15,6 @@ from presage.models.attention.bayes.evidence import evidence
 from presage.models.attention.channels.channel import Channel
 from presage.models.attention.channels.differences import writes
 from presage.models.attention.channels.hardmax import Hardmax
-from presage.models.attention.channels.linear import Linear
 from presage.models.attention.channels.posterior import writes_score
 from presage.models.attention.channels.softmax import Softmax
 from presage.models.attention.declaration import BAYES
@@ -121,7 +120,7 @@ def least_test_error(channel: Channel, rho_0: float, V: float) -> tuple[float, f
     Equation: derived, as above.
     Checked: tests/models/attention/bayes/test_bayes.py::test_least_test_error_of_a_sampled_posterior
     """
-    if isinstance(channel, Linear):
+    if channel.linear:
         return 2.0 * channel.n_in * V, 0.0
     if isinstance(channel, Hardmax):
         # Each row flips with probability angle/pi.
@@ -136,9 +135,7 @@ def least_test_error(channel: Channel, rho_0: float, V: float) -> tuple[float, f
 
 def is_continuous(channel: Channel) -> bool:
     """Whether a label is a continuous function of the pre-activation that fixes what the channel sees of it."""
-    if isinstance(channel, Linear | Softmax):
-        return True
-    return not isinstance(channel, Hardmax) and not writes_score(channel) and channel.label_fixes_target
+    return channel.label_fixes_target and not writes_score(channel)
 
 
 def _half_the_loss_between_labels(channel: Channel, rho_0: float, V: float) -> tuple[float, float]:

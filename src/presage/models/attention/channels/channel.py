@@ -32,6 +32,8 @@ class Channel(Declared, ABC):
     """
 
     n_tokens: int
+    linear: bool = False  # whether the output is R itself: the loss is then convex in S, and averages are closed forms
+    compiled: bool = False  # whether its proximal map is compiled, and its output are weights of the tokens
     # The possible labels (first axis) where the label is random given z_0, with `likelihood` for its probabilities.
     labels: ArrayLike | None = None
 
@@ -53,6 +55,11 @@ class Channel(Declared, ABC):
         from presage.models.attention.channels.posterior import inverts_labels
 
         return inverts_labels(self)
+
+    @property
+    def beta_ratio(self) -> float:
+        """``r`` for which the loss is zero at ``r z_0``: one unless learner and target have different temperatures."""
+        return 1.0
 
     @property
     def active_basis(self) -> Floats:

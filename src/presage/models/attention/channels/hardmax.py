@@ -28,6 +28,8 @@ class Hardmax(Channel):
 
     n_tokens: int = 2
 
+    label_fixes_target = False
+
     def __post_init__(self) -> None:
         checks.integer(
             "n_tokens",

@@ -21,6 +21,10 @@ class Linear(Channel):
 
     n_tokens: int = field(default=1, metadata=declared(N_TOKENS_FROM_ONE))
 
+    linear = True
+    compiled = True
+    label_fixes_target = True
+
     @property
     def n_active(self) -> int:
         return self.n_in

@@ -25,6 +25,9 @@ class Softmax(Channel):
     beta: float = field(default=1.0, metadata=declared(BETA))
     beta_0: float | None = field(default=None, metadata=declared(BETA_0))  # that of the learner where it is left out
 
+    compiled = True
+    label_fixes_target = True  # up to the shift that it does not see, at any temperature
+
     def check_together(self) -> None:
         object.__setattr__(self, "beta_0", self.target_beta)
 

@@ -28,8 +28,6 @@ from presage.models.attention.experiment.fit import Fit, certify, finite
 from presage.models.attention.experiment.gradient import lbfgs_from
 from presage.models.attention.experiment.objective import Evaluation, Objective
 from presage.models.attention.experiment.proximal_gradient import proximal_gradient_from
-from presage.models.attention.penalties.frobenius import Frobenius
-from presage.models.attention.penalties.nuclear_psd import NuclearPSD
 from presage.models.attention.penalties.penalty import Penalty
 from presage.protocol import checks
 from presage.protocol.fields import declared
@@ -191,14 +189,13 @@ class AMP(Trainer):
             if step <= self.tol:
                 break
         data = objective.at_S(S)
-        built_in = isinstance(objective.penalty, NuclearPSD | Frobenius)
-        certificate = certify(objective, S, data, curvature=None if built_in else state.Lambda)
+        certificate = certify(objective, S, data, curvature=None if objective.penalty.closed_form else state.Lambda)
         settled = step <= self.tol and certificate.residual <= STATIONARY * self.tol
         settled = settled and (not objective.factorized or certificate.rank <= objective.kappa)
         if not settled:
             lower = data.value + objective.penalty_at(S) <= least
             start = S if lower else best
-            if built_in:
+            if objective.penalty.closed_form:
                 return self._finish(objective, start, history, rng)
             return _joined(proximal_gradient_from(ProximalGradient(), objective, start, rng), history)
         return Fit(

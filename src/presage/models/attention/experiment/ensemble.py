@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from presage.laws.spectral_law import Floats
 from presage.models.attention.declaration import ESTIMATION_ERROR, MEASURED, TEST_ERROR
 from presage.models.attention.experiment.tokens import Gaussian, Tokens
-from presage.models.attention.penalties.nuclear_psd import NuclearPSD
 from presage.protocol.ensemble import Ensemble
 from presage.protocol.observables import Observable
 
@@ -52,7 +51,7 @@ class Networks(Ensemble):
     @property
     def singular_values(self) -> Floats:
         """Singular values of ``W_fit/(m d)^(1/4)``, increasing, one row a seed."""
-        if not isinstance(self.problem.penalty, NuclearPSD):
+        if not self.problem.penalty.factorized:
             raise AttributeError(
                 "`singular_values` are those of a factor W, and this model trains S itself. "
                 "Use `eigenvalues`, those of S."

@@ -9,7 +9,6 @@ from typing import NamedTuple, final
 import numpy as np
 
 from presage.laws.spectral_law import Floats
-from presage.models.attention.channels.linear import Linear
 from presage.models.attention.experiment.objective import Evaluation, Objective
 from presage.models.attention.penalties.frobenius import Frobenius
 from presage.models.attention.penalties.nuclear_psd import NuclearPSD
@@ -74,7 +73,7 @@ def _duality_gap(objective: Objective, S: Floats, data: Evaluation) -> float:
     For weight decay the dual point is feasible where ``-t grad <= d lambda~``; a ridge takes ``t^2 |grad|^2/(4 d tau)``
     off the bound.
     """
-    if not isinstance(objective.channel, Linear):
+    if not objective.channel.linear:
         return inf
     d, L, g = objective.d, data.value, data.gradient
     curvature, largest = L, inf

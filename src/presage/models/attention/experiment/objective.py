@@ -79,7 +79,7 @@ class Objective:
     @property
     def factorized(self) -> bool:
         """Whether the student is the factor W (weight decay), not S itself."""
-        return isinstance(self.penalty, NuclearPSD)
+        return self.penalty.factorized
 
     @cached_property
     def scale(self) -> float:

@@ -8,12 +8,8 @@ from time import perf_counter
 import numpy as np
 
 from presage.laws.spectral_law import Floats
-from presage.models.attention.channels.linear import Linear
 from presage.models.attention.experiment.fit import Certificate, Fit, certify, finite
 from presage.models.attention.experiment.objective import Evaluation, Objective
-from presage.models.attention.penalties.frobenius import Frobenius
-from presage.models.attention.penalties.nuclear_psd import NuclearPSD
-from presage.models.attention.penalties.penalty import Penalty
 from presage.protocol import checks
 from presage.training.accelerated import Iterate, accelerated, next_momentum, points_uphill
 from presage.training.curvature import MARGIN, power_iteration
@@ -28,7 +24,7 @@ STIFFEST = 1e12  # curvature at which a step that does not lower the loss is rou
 
 def proximal_gradient(trainer: ProximalGradient, objective: Objective, rng: np.random.Generator) -> Fit:
     """Accelerated proximal gradient on S, for outputs linear in S and for penalties of one's own."""
-    if not isinstance(objective.channel, Linear) and _gap_is_known(objective.penalty):
+    if objective.penalty.closed_form and not objective.channel.linear:
         raise checks.complaint(
             "trainer",
             "be LBFGS, Adam or AMP for this channel",
@@ -41,7 +37,7 @@ def proximal_gradient(trainer: ProximalGradient, objective: Objective, rng: np.r
 
 def proximal_gradient_from(trainer: ProximalGradient, objective: Objective, S: Floats, rng: np.random.Generator) -> Fit:
     """The same from a given S."""
-    descend = _affine if isinstance(objective.channel, Linear) else _backtracking
+    descend = _affine if objective.channel.linear else _backtracking
     return descend(trainer, _Way(objective, trainer.tol), S, rng)
 
 
@@ -93,10 +89,6 @@ def _backtracking(trainer: ProximalGradient, way: _Way, S: Floats, rng: np.rando
     return way.fit(way.at(S), Lambda, trainer.steps)
 
 
-def _gap_is_known(penalty: Penalty) -> bool:
-    return isinstance(penalty, NuclearPSD | Frobenius)
-
-
 def proximal_step(objective: Objective, Y: Floats, gradient: Floats, Lambda: float) -> Floats:
     """Minimum of the penalty plus the quadratic of curvature Lambda that touches the loss at Y."""
     theta, vectors = np.linalg.eigh(Lambda * Y - 2.0 / objective.d * gradient)
@@ -108,7 +100,7 @@ class _Way:
 
     def __init__(self, objective: Objective, tol: float) -> None:
         self.objective, self.began, self.passes = objective, perf_counter(), 0
-        self.proven = _gap_is_known(objective.penalty) and isinstance(objective.channel, Linear)
+        self.proven = objective.penalty.closed_form and objective.channel.linear
         self.tol = max(tol, ROUNDINGS * objective.rounding) * (1.0 if self.proven else STATIONARY)
         self.history: list[tuple[float, float]] = []
 

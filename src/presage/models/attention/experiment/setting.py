@@ -24,7 +24,6 @@ from presage.models.attention.experiment.data import (
 from presage.models.attention.experiment.ensemble import Networks
 from presage.models.attention.experiment.objective import Objective
 from presage.models.attention.experiment.tokens import Tokens
-from presage.models.attention.penalties.nuclear_psd import NuclearPSD
 from presage.models.attention.problem import Problem
 from presage.protocol import checks
 from presage.protocol.ensemble import GIGABYTE, Outcome, Setting, streams
@@ -95,7 +94,7 @@ class NetworkSetting(Setting):
     def notes(self) -> tuple[str, ...]:
         """What differs from the problem as the theory has it, in plain sentences."""
         said, target, d = [], self.problem.target, self.d
-        widths = {"kappa": self.problem.kappa} if isinstance(self.problem.penalty, NuclearPSD) else {}
+        widths = {"kappa": self.problem.kappa} if self.problem.penalty.factorized else {}
         if isinstance(target, MarchenkoPastur):
             widths["kappa_0"] = target.kappa_0
         for name, ratio in widths.items():

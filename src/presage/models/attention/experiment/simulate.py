@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from presage.laws.spectral_law import SpectralLaw
-from presage.models.attention.channels.linear import Linear
 from presage.models.attention.channels.score import score
-from presage.models.attention.channels.softmax import Softmax
 from presage.models.attention.experiment.amp import AMP
 from presage.models.attention.experiment.data import Centring, Storage, Task
 from presage.models.attention.experiment.ensemble import Networks
@@ -104,7 +102,7 @@ def _setting(
             raise checks.complaint(
                 name, f"be {words}", "there is no other", value, f'Use for example <{name}="{allowed[0]}">.'
             )
-    if not isinstance(problem.channel, Linear | Softmax):
+    if not problem.channel.compiled:
         if trainer.minimises:
             problem.channel.traits  # noqa: B018 - complains here, in words, about a channel that cannot be trained
         if task == "sequence":

@@ -22,10 +22,7 @@ class Frobenius(Penalty):
     ridge: float = field(metadata=declared(RIDGE))
 
     strength = "ridge"
-
-    @property
-    def vanishes(self) -> bool:
-        return self.ridge == 0.0
+    closed_form = True
 
     def value(self, eigenvalues: ArrayLike, kappa: float) -> Floats:
         return self.ridge * np.asarray(eigenvalues, dtype=np.float64) ** 2

@@ -27,10 +27,8 @@ class NuclearPSD(Penalty):
 
     lowest = 0.0
     strength = "weight_decay"
-
-    @property
-    def vanishes(self) -> bool:
-        return self.weight_decay == 0.0
+    factorized = True
+    closed_form = True
 
     def lambda_tilde(self, kappa: float) -> float:
         """``lambda~ = sqrt(kappa) lambda``."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import sqrt
 
 from presage.models.attention.channels.channel import Channel
-from presage.models.attention.channels.linear import Linear
 from presage.models.attention.theory.order_parameters import Overlaps
 from presage.models.attention.theory.rules.exact import Exact
 from presage.models.attention.theory.rules.gauss_hermite import GaussHermite
@@ -20,7 +19,7 @@ def expected_loss(channel: Channel, rho_0: float, overlaps: Overlaps, sigma: flo
     Product rules miss labels that are sharp on the scale of z: where two of them differ, scrambled points decide.
     """
     there = overlaps._replace(Sigma=0.0)
-    if isinstance(channel, Linear):
+    if channel.linear:
         return float(Exact().averages(channel, rho_0, there, sigma).test_error[0]), 0.0
     if channel.n_tokens == 2:
         fine, coarse = (

@@ -8,7 +8,6 @@ from typing import Literal, final
 
 import scipy
 
-from presage.models.attention.channels.linear import Linear
 from presage.models.attention.penalties.frobenius import Frobenius
 from presage.models.attention.penalties.nuclear_psd import NuclearPSD
 from presage.models.attention.problem import Problem
@@ -116,9 +115,9 @@ def optimal_regularization(
         raise checks.complaint("measure", 'be "test_error" or "estimation_error"', "one is minimised", measure, remedy)
     reason, remedy = "it is the relative accuracy of the strength", "Use for example tol=1e-2."
     tol = checks.real("tol", tol, above=0.0, at_most=1.0, reason=reason, remedy=remedy)
-    name = "weight_decay" if isinstance(problem.penalty, NuclearPSD) else "ridge"
-    given = float(getattr(problem.penalty, name))
-    rough = None if isinstance(problem.channel, Linear) else StateEvolution(accuracy=SEARCHED)
+    name = str(problem.penalty.strength)
+    given = problem.penalty.amount
+    rough = None if problem.channel.linear else StateEvolution(accuracy=SEARCHED)
     curve = _Curve(problem, name, measure, solver or rough)
     found = curve.bracket(min(max(log(given), WEAKEST + STRIDE), STRONGEST - STRIDE) if given > 0 else log(0.1))
     if found is None:

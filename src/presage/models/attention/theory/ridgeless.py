@@ -8,7 +8,6 @@ from math import inf, sqrt
 from typing import final
 
 from presage.laws.spectral_law import SpectralLaw
-from presage.models.attention.channels.channel import Channel
 from presage.models.attention.channels.linear import Linear
 from presage.models.attention.channels.softmax import Softmax
 from presage.models.attention.declaration import MEASURED
@@ -80,7 +79,7 @@ class RidgelessSolution(Prediction):
             said.append("labels of so sharp a softmax are nearly 0 or 1: the limit is approached very slowly.")
         if self.delta == 0.0:
             said.append("the rank is that of the target; at any small weight decay further, tiny eigenvalues are left.")
-        if isinstance(self.problem.penalty, NuclearPSD) and self.problem.kappa < self.rank - self.bars["rank"]:
+        if self.problem.penalty.factorized and self.problem.kappa < self.rank - self.bars["rank"]:
             said.append(
                 f"kappa = {self.problem.kappa:g} is below the rank {self.rank:.4g}: outside the claim, "
                 "which needs a student at least as wide as the rank it would learn."
@@ -108,10 +107,9 @@ def ridgeless(problem: Problem, *, solver: Solver | None = None) -> RidgelessSol
     for name, kinds in (("channel", (Linear, Softmax)), ("penalty", (NuclearPSD, Frobenius))):
         remedy = f"Use {' or '.join(kind.__name__ for kind in kinds)}, or <solve()> with a weak penalty."
         checks.instance(name, getattr(problem, name), kinds, reason=reason, remedy=remedy)
-    strength = "weight_decay" if isinstance(problem.penalty, NuclearPSD) else "ridge"
-    problem = problem.replace(**{strength: 0.0})
+    problem = problem.replace(**{str(problem.penalty.strength): 0.0})
     alpha = problem.alpha * problem.channel.n_active
-    whole = isinstance(problem.penalty, Frobenius)  # S itself is trained, and has to be neither low nor positive
+    whole = not problem.penalty.factorized  # S itself is trained, and has to be neither low nor positive
     if problem.noise == 0.0 and alpha >= (unfactorized_recovery() if whole else perfect_recovery(problem.target)):
         return _recovered(problem)
     if whole:
@@ -126,7 +124,7 @@ def ridgeless(problem: Problem, *, solver: Solver | None = None) -> RidgelessSol
 def _least_weight(problem: Problem, alpha: float) -> RidgelessSolution:
     """Least weight among the positive semidefinite S that fit every label: ``S = ratio (x - c)_+``."""
     point = interpolating_point(problem.target, problem.noise, alpha)
-    ratio = _ratio(problem.channel)
+    ratio = problem.channel.beta_ratio
     message = "the fit of least weight, by the map to a linear channel"
     return _interpolating(problem, thresholded(point.functionals, ratio, inf), point.delta, point.c, ratio, message)
 
@@ -142,7 +140,7 @@ def _smallest_symmetric(problem: Problem, alpha: float) -> RidgelessSolution:
     """
     Q_0, gain = problem.Q_0, 2.0 * alpha
     t = (Q_0 * (1.0 - gain) ** 2 + 0.5 * problem.noise) / (gain * (1.0 - gain))
-    scale = gain * _ratio(problem.channel)
+    scale = gain * problem.channel.beta_ratio
     overlaps = Overlaps(m=scale * Q_0, q=scale**2 * (Q_0 + t), Sigma=inf)
     error = Q_0 * (1.0 - scale) ** 2 + scale**2 * t
     side = WeightSide(overlaps, 0.0, 0.0, 1.0, error, Q_0 * (1.0 - scale))
@@ -151,11 +149,11 @@ def _smallest_symmetric(problem: Problem, alpha: float) -> RidgelessSolution:
 
 def _recovered(problem: Problem) -> RidgelessSolution:
     """Clean labels, and enough of them: ``S = ratio S_0``."""
-    ratio, Q_0 = _ratio(problem.channel), problem.Q_0
+    ratio, Q_0 = problem.channel.beta_ratio, problem.Q_0
     overlaps = Overlaps(m=ratio * Q_0, q=ratio**2 * Q_0, Sigma=inf)
     error, deficit = (1.0 - ratio) ** 2 * Q_0, (1.0 - ratio) * Q_0
     side = WeightSide(overlaps, 0.0, 0.0, problem.target.nonzero, error, deficit)
-    cutoff = -inf if isinstance(problem.penalty, Frobenius) else 0.0
+    cutoff = 0.0 if problem.penalty.factorized else -inf
     return _interpolating(problem, side, 0.0, cutoff, ratio, "beyond the threshold of perfect recovery")
 
 
@@ -182,7 +180,7 @@ def _interpolating(
 def _beyond(problem: Problem, solver: Solver | None) -> RidgelessSolution:
     """More labels than can be fitted: the equations without a penalty."""
     if solver is None:
-        solver = ExplicitMap() if isinstance(problem.channel, Linear) else StateEvolution(accuracy=ACCURACY)
+        solver = ExplicitMap() if problem.channel.linear else StateEvolution(accuracy=ACCURACY)
     try:
         # The limit is that of a student of sufficient width; the caveats say where this one is too narrow.
         found = solver.solve(problem.replace(kappa=max(problem.kappa, 1.0)), init=None, tol=1e-6)
@@ -205,7 +203,3 @@ def _beyond(problem: Problem, solver: Solver | None) -> RidgelessSolution:
         bars={name: found.error_bars[name] for name in values},
         notes=found.notes,
     )
-
-
-def _ratio(channel: Channel) -> float:
-    return channel.beta_ratio if isinstance(channel, Softmax) else 1.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from functools import singledispatch
 from math import inf, sqrt
 from typing import NamedTuple
@@ -243,10 +244,8 @@ def _pass(evaluator: Evaluator, y: Floats, rule: Rule, damping: float) -> Floats
 
 def strengthened(penalty: Penalty, factor: float) -> Penalty:
     """The penalty times a factor."""
-    if isinstance(penalty, NuclearPSD):
-        return NuclearPSD(factor * penalty.weight_decay)
-    if isinstance(penalty, Frobenius):
-        return Frobenius(factor * penalty.ridge)
+    if penalty.strength is not None:
+        return replace(penalty, **{penalty.strength: factor * penalty.amount})  # type: ignore[type-var]
     return Strengthened(penalty, factor)
 
 

@@ -136,14 +136,14 @@ class Solution(Prediction):
     @cached_property
     def wide_rank(self) -> float:
         """Mass above the cutoff: the rank, unless the student is too narrow for it and keeps the largest part only."""
-        if not isinstance(self.problem.penalty, NuclearPSD):
+        if not self.problem.penalty.factorized:
             return self.rank
         return 1.0 - float(self._free.cdf(self.cutoff))
 
     @cached_property
     def _start(self) -> float:
         """Where the eigenvalues of ``S_0 + delta GOE`` begin that a narrow student keeps; -inf for a wide one."""
-        narrow = isinstance(self.problem.penalty, NuclearPSD) and self.problem.kappa < self.wide_rank
+        narrow = self.problem.penalty.factorized and self.problem.kappa < self.wide_rank
         return start_of_largest(self._free, self.problem.kappa) if narrow else -inf
 
     @cached_property
@@ -151,21 +151,17 @@ class Solution(Prediction):
         problem = self.problem
         return state_evolution.shrunk(problem.penalty, problem.target, problem.kappa, self.conjugates)
 
-    @property
-    def _built_in(self) -> bool:
-        return isinstance(self.problem.penalty, NuclearPSD | Frobenius)
-
     @cached_property
     def spectrum(self) -> LearnedSpectrum | ShrunkSpectrum:
         """Law of the eigenvalues of ``S_fit``."""
-        if not self._built_in:
+        if not self.problem.penalty.closed_form:
             return ShrunkSpectrum(self._shrunk)
         return LearnedSpectrum(self._free, self.scale, self.cutoff, self._start)
 
     @cached_property
     def singular_values(self) -> SingularValues:
         """Law of the singular values of ``W_fit/(m d)^(1/4)``."""
-        if not isinstance(self.problem.penalty, NuclearPSD):
+        if not self.problem.penalty.factorized:
             raise AttributeError(
                 "`singular_values` is the law of a factor W, and this model trains S itself. "
                 "Use `spectrum`, the law of the eigenvalues of S."
@@ -216,7 +212,7 @@ class Solution(Prediction):
     def _weight_factor(self) -> float:
         if isinstance(self.problem.penalty, Frobenius):
             return self.overlaps.Sigma**2
-        if not self._built_in:
+        if not self.problem.penalty.closed_form:
             return weight_factor_of_map(self._shrunk) / self.conjugates.m_hat**2
         factor = weight_factor(self.problem.target, self.delta, self.cutoff, self._start)
         return factor / self.conjugates.Sigma_hat**2

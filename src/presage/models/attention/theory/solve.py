@@ -8,9 +8,6 @@ from typing import Any, final
 
 import numpy as np
 
-from presage.models.attention.channels.linear import Linear
-from presage.models.attention.channels.softmax import Softmax
-from presage.models.attention.penalties.frobenius import Frobenius
 from presage.models.attention.penalties.nuclear_psd import NuclearPSD
 from presage.models.attention.problem import Problem
 from presage.models.attention.theory import explicit_map as quadratic
@@ -43,7 +40,7 @@ class ExplicitMap(Solver):
     """For linear channels (quadratic networks, linear attention): no fixed point, no sampling."""
 
     def solve(self, problem: Problem, *, init: Solution | None, tol: float) -> Solution:
-        if not isinstance(problem.channel, Linear):
+        if not problem.channel.linear:
             raise checks.complaint(
                 "solver",
                 "fit the channel",
@@ -51,7 +48,7 @@ class ExplicitMap(Solver):
                 self,
                 "Leave solver out, or use StateEvolution().",
             )
-        if not isinstance(problem.penalty, NuclearPSD | Frobenius):
+        if not problem.penalty.closed_form:
             raise checks.complaint(
                 "solver",
                 "fit the penalty",
@@ -81,7 +78,7 @@ class ExplicitMap(Solver):
             residual, count = point.residual, point.evaluations
             relative = residual + point.functionals.relative_error
         else:
-            conjugates = ridge.conjugates(problem, alpha * L, problem.penalty.ridge)
+            conjugates = ridge.conjugates(problem, alpha * L, problem.penalty.amount)
             residual, count, relative = 0.0, 1, 1e-14
         side = weight_side(problem.penalty, problem.target, problem.kappa, conjugates)
         shrunk = 1.0 / (1.0 + 4.0 * side.overlaps.Sigma)
@@ -146,7 +143,7 @@ class StateEvolution(Solver):
 
     def solve(self, problem: Problem, *, init: Solution | None, tol: float) -> Solution:
         channel = problem.channel
-        if isinstance(channel, Linear | Softmax):
+        if channel.compiled:
             accuracy = self.accuracy or {2: 1e-4, 3: 1e-3}.get(channel.n_tokens, 3e-3)
             nodes = self.most_nodes if channel.n_tokens == 2 else self.most_nodes // 4
         else:
@@ -154,7 +151,7 @@ class StateEvolution(Solver):
             nodes = self.most_nodes // 4
         options: dict[str, Any] = {"most_nodes": nodes, "seed": self.seed, "rule": self.rule}
         try:
-            if problem.penalty.vanishes and not isinstance(channel, Linear):
+            if problem.penalty.vanishes and not channel.linear:
                 found = solve_unpenalized(problem, accuracy=accuracy, tol=tol, **options)
             else:
                 start = None if init is None else fixed_point.log_conjugates(init.conjugates)
@@ -162,7 +159,7 @@ class StateEvolution(Solver):
         except NoConvergenceError as failure:
             partial = None if failure.state is None else _not_converged(problem, failure.state)
             remedy = "Pass init= a solution at a nearby <alpha> or <weight_decay>, or use a larger <weight_decay>."
-            if not isinstance(channel, Linear | Softmax):
+            if not channel.compiled:
                 remedy += (
                     " Of a channel of your own, look at check_channel(channel) first; an output that is even in z "
                     "shows nothing of the target to a learner that starts from zero."
@@ -213,9 +210,9 @@ def _not_converged(problem: Problem, state: State) -> Solution:
 def _explicit(problem: Problem) -> bool:
     """Whether the explicit map applies: a linear channel, and a student that is not too narrow for what it learns."""
     penalty = problem.penalty
-    if not isinstance(problem.channel, Linear) or not isinstance(penalty, NuclearPSD):
-        return isinstance(problem.channel, Linear) and isinstance(penalty, Frobenius)
-    if problem.kappa >= 1.0:
+    if not problem.channel.linear or not penalty.closed_form:
+        return False
+    if not isinstance(penalty, NuclearPSD) or problem.kappa >= 1.0:
         return True
     alpha, strength = problem.alpha * problem.channel.n_in, penalty.lambda_tilde(problem.kappa)
     return quadratic.solve_point(problem.target, problem.noise, alpha, strength).functionals.rank <= problem.kappa

@@ -137,7 +137,8 @@ def deviation_given_target(problem: Problem, side: WeightSide) -> float:
 
     Equation: derived: with the estimation error e it is ``e + Delta/2 - (Q_0 + Delta/2 - m)^2/rho_0``.
     Checked: tests/models/attention/theory/test_attention.py::test_nearly_perfect_recovery_is_solved
-    Checked: tests/models/attention/theory/test_state_evolution.py::test_deviation_given_target_is_what_z_does_not_share_with_z_0
+    Checked:
+        tests/models/attention/theory/test_state_evolution.py::test_deviation_given_target_is_what_z_does_not_share_with_z_0
     """
     half_noise = 0.5 * problem.noise
     square = side.estimation_error + half_noise - (side.deficit + half_noise) ** 2 / problem.rho_0

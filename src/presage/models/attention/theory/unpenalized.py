@@ -12,7 +12,6 @@ import numpy as np
 import scipy
 
 from presage.laws.spectral_law import Floats
-from presage.models.attention.penalties.nuclear_psd import NuclearPSD
 from presage.models.attention.problem import Problem
 from presage.models.attention.theory.fixed_point import JUMPING, FixedPoint, refine_until, refinements
 from presage.models.attention.theory.interpolation import interpolation_threshold, unpenalized_point
@@ -33,7 +32,7 @@ class UnpenalizedEvaluator(Evaluator):
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
-        if isinstance(problem.penalty, NuclearPSD):
+        if problem.penalty.factorized:
             threshold = interpolation_threshold(problem.target, problem.noise)
         else:
             threshold = unfactorized_recovery()
@@ -42,7 +41,7 @@ class UnpenalizedEvaluator(Evaluator):
     def conjugates(self, y: Floats) -> Conjugates:
         """``Sigma Sigma_hat = 2 I`` (one where S itself is trained), ``m_hat = scale Sigma_hat``."""
         delta, scale, Sigma = (float(value) for value in np.exp(y))
-        cut = isinstance(self.problem.penalty, NuclearPSD)
+        cut = self.problem.penalty.factorized
         Sigma_hat = (2.0 * functionals(self.problem.target, delta, 0.0).I if cut else 1.0) / Sigma
         m_hat = scale * Sigma_hat
         return Conjugates(m_hat, (delta * m_hat) ** 2, Sigma_hat)
@@ -94,7 +93,7 @@ def _start(evaluator: UnpenalizedEvaluator, rule: Rule) -> Floats:
     problem = evaluator.problem
     ratio = linear_equivalent(problem.channel, problem.rho_0).ratio
     alpha = problem.alpha * problem.channel.n_active
-    if isinstance(problem.penalty, NuclearPSD):
+    if problem.penalty.factorized:
         delta = unpenalized_point(problem.target, problem.noise, alpha).delta
     else:
         delta = ((0.5 * problem.noise + 1e-12 * problem.Q_0) / (2.0 * alpha - 1.0)) ** 0.5

@@ -15,7 +15,6 @@ import numpy as np
 from presage.laws.spectral_law import Floats
 from presage.models.attention.channels.channel import Channel
 from presage.models.attention.channels.gaussian_ball import gaussian_ball
-from presage.models.attention.channels.linear import Linear
 from presage.models.attention.theory.order_parameters import Overlaps
 from presage.models.attention.theory.rules.numeric_sums import sums
 from presage.models.attention.theory.rules.rule import Averages, Rule, averages_of_sums, gaussian_of
@@ -47,7 +46,7 @@ class Trapezoid(Rule):
         return [Trapezoid(self.nodes * 3 // 4), Trapezoid(self.nodes * 7 // 8, 0.4)]
 
     def averages(self, channel: Channel, rho_0: float, overlaps: Overlaps, sigma: float | None = None) -> Averages:
-        if channel.n_active != 1 or isinstance(channel, Linear):
+        if channel.n_active != 1 or channel.linear:
             raise checks.complaint(
                 "rule",
                 "fit the channel",
