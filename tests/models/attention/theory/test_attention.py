@@ -10,9 +10,10 @@ import pytest
 
 import presage as ps
 from presage.models.attention.theory import fixed_point
-from presage.models.attention.theory.newton import Evaluator, NoConvergenceError
+from presage.models.attention.theory.log_map import Evaluator
 from presage.models.attention.theory.rules.gauss_hermite import GaussHermite
 from presage.models.attention.theory.rules.sobol import Sobol
+from presage.solving.newton import NoConvergenceError
 from tests.independent import attention_point
 
 MP = ps.MarchenkoPastur

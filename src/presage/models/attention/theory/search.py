@@ -23,15 +23,7 @@ from presage.models.attention.penalties.penalty import Penalty
 from presage.models.attention.problem import Problem
 from presage.models.attention.theory import explicit_map as quadratic
 from presage.models.attention.theory import ridge
-from presage.models.attention.theory.newton import (
-    NUDGE,
-    Evaluator,
-    Linearization,
-    NoConvergenceError,
-    State,
-    loss,
-    newton,
-)
+from presage.models.attention.theory.log_map import Evaluator, State, loss
 from presage.models.attention.theory.order_parameters import Overlaps
 from presage.models.attention.theory.rules.exact import Exact
 from presage.models.attention.theory.rules.gauss_hermite import GaussHermite
@@ -40,6 +32,7 @@ from presage.models.attention.theory.rules.rule import Rule
 from presage.models.attention.theory.rules.sobol import Sobol
 from presage.models.attention.theory.rules.trapezoid import Trapezoid
 from presage.models.attention.theory.state_evolution import sample_side
+from presage.solving.newton import NUDGE, Linearization, NoConvergenceError, newton
 
 STEPS = 150  # of message passing, when Newton needs a better start
 LEAST_RIDGE = 1e-4  # where the search starts for a penalty that costs nothing at the size of the target

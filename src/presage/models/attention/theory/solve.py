@@ -13,7 +13,7 @@ from presage.models.attention.problem import Problem
 from presage.models.attention.theory import explicit_map as quadratic
 from presage.models.attention.theory import fixed_point, ridge
 from presage.models.attention.theory.interpolation import unpenalized_point
-from presage.models.attention.theory.newton import OBSERVABLES, NoConvergenceError, State
+from presage.models.attention.theory.log_map import OBSERVABLES, State
 from presage.models.attention.theory.order_parameters import Conjugates
 from presage.models.attention.theory.rules.rule import Rule
 from presage.models.attention.theory.solution import Solution
@@ -21,6 +21,7 @@ from presage.models.attention.theory.state_evolution import weight_side
 from presage.models.attention.theory.unpenalized import solve_unpenalized
 from presage.protocol import checks
 from presage.protocol.errors import SolveError
+from presage.solving.newton import NoConvergenceError
 
 JUMPS_WORTH_SAYING = 1e-3
 UNKNOWN = 1.0  # a relative standard error above this leaves nothing of a number

@@ -13,17 +13,20 @@ import scipy
 
 from presage.laws.spectral_law import Floats
 from presage.models.attention.problem import Problem
-from presage.models.attention.theory.fixed_point import JUMPING, FixedPoint, refine_until, refinements
+from presage.models.attention.theory.fixed_point import JUMPING, refinements
 from presage.models.attention.theory.interpolation import interpolation_threshold, unpenalized_point
-from presage.models.attention.theory.newton import Evaluator, NoConvergenceError, State, newton
+from presage.models.attention.theory.log_map import OBSERVABLES, Evaluator, State
 from presage.models.attention.theory.order_parameters import Conjugates
 from presage.models.attention.theory.recovery import unfactorized_recovery
 from presage.models.attention.theory.rules.rule import Rule
 from presage.models.attention.theory.rules.sobol import Sobol
 from presage.models.attention.theory.search import COARSE, coarse_rule, linear_equivalent
 from presage.models.attention.theory.state_evolution import deviation_given_target, sample_side, weight_side
+from presage.solving.newton import NoConvergenceError, newton
+from presage.solving.refinement import FixedPoint, refine_until
 from presage.spectra.symmetric.functionals import functionals
 
+WATCHED = ("test_error", "rank")  # what is to be known as well as was asked for
 SIGMAS = (1e-4, 1e12)  # where the response is looked for
 
 
@@ -83,9 +86,7 @@ def solve_unpenalized(
     if jumping and rule is None:
         ladder = (finer for finer in ladder if not finer.regular)
     route = "Newton without a penalty, in the distance from interpolation"
-    return refine_until(
-        evaluator, state, linear, ladder, accuracy=accuracy, tol=tol, route=route, watched=("test_error", "rank")
-    )
+    return refine_until(evaluator, state, linear, ladder, OBSERVABLES, WATCHED, accuracy=accuracy, tol=tol, route=route)
 
 
 def _start(evaluator: UnpenalizedEvaluator, rule: Rule) -> Floats:

@@ -1,4 +1,4 @@
-"""The map of state evolution on the logarithms of the conjugates, its linearisation, and Newton's method on it.
+"""The map of state evolution on the logarithms of the conjugates, of which the solution is a fixed point.
 
 The conjugates are positive always, the overlaps need not be (a strong penalty sets the whole matrix to zero), so the
 unknown is ``y = log (m_hat, q_hat, Sigma_hat)`` and one evaluation goes penalty, then channel, back to ``y``.
@@ -22,6 +22,7 @@ from presage.models.attention.problem import Problem
 from presage.models.attention.theory.order_parameters import Conjugates
 from presage.models.attention.theory.rules.rule import Averages, Rule
 from presage.models.attention.theory.state_evolution import WeightSide, deviation_given_target, sample_side, weight_side
+from presage.solving.newton import NUDGE, NoConvergenceError
 from presage.spectra.quadrature import UnresolvedError
 
 OBSERVABLES = (
@@ -38,7 +39,6 @@ OBSERVABLES = (
     "q_hat",
     "Sigma_hat",
 )
-NUDGE = 0.01  # step of the differences for the Jacobian: wide enough to average over samples that jump
 
 
 class State(NamedTuple):
@@ -86,26 +86,6 @@ class State(NamedTuple):
 
 def _weight_of_scale(estimation_error: float) -> float:
     return 0.1 / sqrt(max(estimation_error, 1e-30))
-
-
-class Linearization(NamedTuple):
-    """Around a state: ``dF/dy``, its resolvent ``(1 - dF/dy)^-1`` and the derivative of the observables in y."""
-
-    jacobian: Floats
-    resolvent: Floats
-    gradient: Floats
-
-    def shift(self, residual: Floats) -> Floats:
-        """Move of the observables when F is off by `residual` at the solution."""
-        return self.gradient @ (self.resolvent @ residual)
-
-
-class NoConvergenceError(ArithmeticError):
-    """Newton's iteration did not reach a root; `state` is the last one that could be evaluated."""
-
-    def __init__(self, state: State | None) -> None:
-        super().__init__("no convergence")
-        self.state = state
 
 
 @singledispatch
@@ -165,64 +145,15 @@ class Evaluator:
         ]
         return np.column_stack(rows)
 
+    def nudges(self, state: State) -> Floats:
+        """Steps for the differences, as rows: both slopes together, q_hat, and the scale ``m_hat/Sigma_hat`` alone.
 
-def linearize(evaluator: Evaluator, state: State, rule: Rule) -> Linearization:
-    """Jacobian of the map and of the observables by forward differences along `nudges`."""
-    along = nudges(evaluator, state)
-    moved = [evaluator(state.y + nudge, rule) for nudge in along]
-    base = state.observables.mean(axis=0)
-    inverse = np.linalg.inv(along)
-    jacobian = (inverse @ np.array([other.target - state.target for other in moved])).T
-    gradient = (inverse @ np.array([other.observables.mean(axis=0) - base for other in moved])).T
-    if not np.isfinite(jacobian).all():
-        raise NoConvergenceError(state)
-    return Linearization(jacobian, np.asarray(np.linalg.pinv(np.eye(len(jacobian)) - jacobian)), gradient)
-
-
-def nudges(evaluator: Evaluator, state: State) -> Floats:
-    """Steps for the differences, as rows: both slopes together, q_hat, and the scale ``m_hat/Sigma_hat`` alone.
-
-    Near perfect recovery the estimation error is quadratic in the distance of the scale from one, so that its step must
-    be small beside the error itself.
-    """
-    error = max(state.side.estimation_error, 0.0) / max(evaluator.problem.rho_0, 1e-300)
-    scale = NUDGE * min(1.0, 10.0 * sqrt(error) + 1e-9)
-    return np.array([[NUDGE, 0.0, NUDGE], [0.0, NUDGE, 0.0], [0.0, 0.0, scale]])
-
-
-def newton(
-    evaluator: Evaluator, y: Floats, rule: Rule, *, tol: float, most: int = 30, rough: bool = False
-) -> tuple[State, Linearization]:
-    """Damped Newton on ``F(y) = y`` with a rule that is cheap to evaluate.
-
-    Where samples jump, the map of a cheap rule has steps, and the residual cannot get below them: with `rough`, thirty
-    times `tol` is good enough after `most` iterations, to start a finer rule from.
-    """
-    state = evaluator(y, rule)
-    if not np.isfinite(state.target).all():
-        raise NoConvergenceError(None)
-    size = state.size
-    best, best_size = state, size
-    for _ in range(most):
-        if size < best_size:
-            best, best_size = state, size
-        linear = linearize(evaluator, state, rule)
-        if size < tol:
-            return state, linear
-        step = linear.resolvent @ state.residual
-        step *= min(1.0, 1.5 / float(np.abs(step).max()))
-        # Newton if it makes progress; otherwise one damped step of message passing, which always means something.
-        for trial_step in (step, 0.3 * step, 0.5 * state.residual):
-            trial = evaluator(state.y + trial_step, rule)
-            trial_size = trial.size
-            if trial_size < 0.9 * size:
-                break
-        if not np.isfinite(trial_size):
-            raise NoConvergenceError(state)
-        state, size = trial, trial_size
-    if rough and best_size < 30.0 * tol:
-        return best, linearize(evaluator, best, rule)
-    raise NoConvergenceError(best)
+        Near perfect recovery the estimation error is quadratic in the distance of the scale from one, so that its step
+        must be small beside the error itself.
+        """
+        error = max(state.side.estimation_error, 0.0) / max(self.problem.rho_0, 1e-300)
+        scale = NUDGE * min(1.0, 10.0 * sqrt(error) + 1e-9)
+        return np.array([[NUDGE, 0.0, NUDGE], [0.0, NUDGE, 0.0], [0.0, 0.0, scale]])
 
 
 def loss(state: State) -> float:
