@@ -14,16 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from presage.laws.spectral_law import Floats, SpectralLaw
-from presage.spectra.symmetric.biane import EPS, Curve, curve, height
+from presage.spectra.bands import inside_bands
+from presage.spectra.curve import EPS, Curve
+from presage.spectra.legendre_panels import GRADING, TAIL, TO_COEFFICIENTS, WEIGHTS, graded_panels, halved, nodes_of
+from presage.spectra.symmetric.biane import curve, height
 
-NODES = 20
-ABSCISSAE, WEIGHTS = np.polynomial.legendre.leggauss(NODES)
-_DEGREES = np.arange(NODES)
-TO_COEFFICIENTS = (_DEGREES[:, None] + 0.5) * np.polynomial.legendre.legvander(ABSCISSAE, NODES - 1).T * WEIGHTS
-GRADING = 4.0  # ratio of neighbouring panels towards a sharp end
 FINEST = 1e-8  # smallest angle of that grading
 SHARP_LEVELS = 10  # panels towards an end that was asked to be sharp
-TAIL = 3  # how many of the last coefficients judge a panel
 DEEPEST = 60  # halvings; a panel that deep is below rounding
 
 
@@ -77,9 +74,7 @@ def panels(
     total = np.zeros(0)
     unresolved = 0.0
     for depth in range(DEEPEST + 1):
-        stretch = 0.5 * (theta_1 - theta_0)
-        theta = (0.5 * (theta_0 + theta_1))[:, None] + stretch[:, None] * ABSCISSAE
-        u = middle[:, None] + half[:, None] * np.sin(theta)
+        stretch, theta, u = nodes_of(middle, half, theta_0, theta_1)
         point = curve(law, t, u.ravel())
         x, rho, h, speed = (a.reshape(u.shape) for a in point)
         element = rho * speed * half[:, None] * np.cos(theta) * stretch[:, None]
@@ -102,10 +97,7 @@ def panels(
         if not rough.any():
             break
         total = total - whole[:, rough].sum(axis=1)
-        centre = 0.5 * (theta_0 + theta_1)[rough]
-        middle, half = np.repeat(middle[rough], 2), np.repeat(half[rough], 2)
-        theta_0 = np.column_stack([theta_0[rough], centre]).ravel()
-        theta_1 = np.column_stack([centre, theta_1[rough]]).ravel()
+        middle, half, theta_0, theta_1 = halved(middle, half, theta_0, theta_1, rough)
     merged = [np.concatenate(column) for column in zip(*done, strict=True)]
     order = np.argsort(merged[4][:, 0], kind="stable")
     middle, half, theta_0, theta_1, u, x, rho, h, mass = (column[order] for column in merged)
@@ -140,9 +132,7 @@ def _graded(law: SpectralLaw, t: float, pieces: Floats, bands: Floats, sharp: tu
         if (count := int(chosen.sum()))
     ]
     for k in np.flatnonzero(~plain):
-        below, above = (quarter * GRADING ** -np.arange(n, 0, -1.0) for n in levels[k])
-        breaks = np.concatenate([[-quarter], below - quarter, [0.0], (quarter - above)[::-1], [quarter]])
-        rows.append((np.full(breaks.size - 1, middle[k]), np.full(breaks.size - 1, half[k]), breaks[:-1], breaks[1:]))
+        rows.append(graded_panels(middle[k], half[k], levels[k]))
     return tuple(np.concatenate(column) for column in zip(*rows, strict=True))
 
 
@@ -200,8 +190,6 @@ def _pieces(law: SpectralLaw, t: float, bands: Floats, u_from: float, u_to: floa
     ends = [u for u in (u_from, u_to) if np.isfinite(u)]
     points = np.unique(np.concatenate([points[(points > u_from) & (points < u_to)], ends]))
     left, right = points[:-1], points[1:]
-    band = np.searchsorted(bands[:, 0], 0.5 * (left + right), side="right") - 1
-    inside = (band >= 0) & (0.5 * (left + right) < bands[np.maximum(band, 0), 1])
     wide = right - left > 4 * EPS * np.maximum(np.abs(left), np.abs(right))
-    found: Floats = np.column_stack([left, right])[inside & wide]
+    found: Floats = np.column_stack([left, right])[inside_bands(0.5 * (left + right), bands) & wide]
     return found

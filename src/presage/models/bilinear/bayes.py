@@ -15,7 +15,7 @@ from presage.models.bilinear.problem import BilinearProblem
 from presage.models.bilinear.theory.solution import caveats_of
 from presage.models.bilinear.thresholds import strong_recovery
 from presage.protocol.prediction import Prediction
-from presage.spectra.quadrature import ABSCISSAE, WEIGHTS
+from presage.spectra.legendre_panels import ABSCISSAE, WEIGHTS
 from presage.spectra.rectangular.denoising import SingularValueDenoiser
 
 SMALLEST = 1e-6  # relative noise level below which the target counts as recovered

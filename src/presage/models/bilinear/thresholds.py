@@ -14,7 +14,7 @@ from presage.laws.spectral_law import Floats
 from presage.models.bilinear.declaration import THRESHOLDS
 from presage.models.bilinear.problem import BilinearProblem
 from presage.protocol.prediction import SampleSizes
-from presage.spectra.quadrature import ABSCISSAE, WEIGHTS
+from presage.spectra.legendre_panels import ABSCISSAE, WEIGHTS
 
 
 @final

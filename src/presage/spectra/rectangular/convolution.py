@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike
 from presage.laws.rectangular_law import RectangularLaw
 from presage.laws.spectral_law import Floats
 from presage.protocol import checks
+from presage.spectra.bands import parameter_above
+from presage.spectra.curve import EPS, Curve
 from presage.spectra.rectangular import curve as rectangular_curve
-from presage.spectra.rectangular.curve import EPS, RectangularCurve
 from presage.spectra.rectangular.nodes import Nodes, nodes
 
 TAIL_ALLOWED = 1e-8  # of the Legendre coefficients: integrals to about its square
@@ -62,7 +63,7 @@ class RectangularConvolution:
         """Intervals of the parameter ``u``, one for each band of the singular values."""
         return rectangular_curve.bands(self.law.squared, self.law.aspect, self.eps)
 
-    def curve(self, u: Floats) -> RectangularCurve:
+    def curve(self, u: Floats) -> Curve:
         """Points of the law at parameters ``u`` inside the bands."""
         return rectangular_curve.curve(self.law.squared, self.law.aspect, self.eps, u)
 
@@ -126,7 +127,7 @@ class RectangularConvolution:
     def nodes(self, u_from: float = 0.0, u_to: float = np.inf, cutoff: float = 0.0) -> Nodes:
         """Quadrature between two parameters, resolved for the integrands of the theory."""
 
-        def integrands(point: RectangularCurve) -> Floats:
+        def integrands(point: Curve) -> Floats:
             y = point.x - cutoff
             return np.stack([np.ones_like(y), y * y, y * point.h, point.rho**2])
 
@@ -155,11 +156,7 @@ class RectangularConvolution:
 
     def parameter_above(self, c: float) -> float:
         """Smallest parameter ``u`` whose ``x`` is at or above ``c`` (infinite when there is none)."""
-        edges, bands = self.support, self.bands
-        band = int(np.searchsorted(edges[:, 1], c, side="right"))
-        if band == len(edges):
-            return np.inf
-        return float(self.parameter(np.array([c]))[0]) if c > edges[band, 0] else float(bands[band, 0])
+        return parameter_above(c, self.support, self.bands, self.parameter)
 
     def sample(self, p: int, rng: np.random.Generator) -> Floats:
         """Singular values of ``M + delta Z`` at size ``p``, increasing, with M drawn from the law."""

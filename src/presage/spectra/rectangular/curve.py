@@ -14,7 +14,6 @@ both A and ``B + |w| A`` decrease in v, and so does f: one height v(u) for each 
 from __future__ import annotations
 
 from functools import singledispatch
-from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -24,22 +23,10 @@ from presage.laws.cauchy_sums import DEPTH, sums_at
 from presage.laws.discrete_law import DiscreteLaw
 from presage.laws.product_squares import ProductSquares, product_squares_at
 from presage.laws.spectral_law import Floats, SpectralLaw
-from presage.spectra.symmetric.biane import safeguarded
-
-EPS = float(np.finfo(np.float64).eps)
-MOST_STEPS = 200
+from presage.spectra.curve import EPS, MOST_STEPS, Curve, safeguarded
 
 
-class RectangularCurve(NamedTuple):
-    """Points of the curve: singular value, symmetrised density, Hilbert part and speed ``dx/du`` at each ``u``."""
-
-    x: Floats
-    rho: Floats
-    h: Floats
-    dx_du: Floats
-
-
-def curve(squared: SpectralLaw, b: float, eps: float, u: Floats) -> RectangularCurve:
+def curve(squared: SpectralLaw, b: float, eps: float, u: Floats) -> Curve:
     """Map parameters ``u`` inside the bands to singular values.
 
     With ``R = sqrt(w + eps (b-1)/E)`` (``Re R >= 0``): ``x = E R``, symmetrised Stieltjes transform ``g(x) = R G(w)``,
@@ -50,7 +37,7 @@ def curve(squared: SpectralLaw, b: float, eps: float, u: Floats) -> RectangularC
     """
     v = height(squared, b, eps, u)
     omega = u + 1j * v
-    return RectangularCurve(*_points(omega, *squared.stieltjes_pair(omega * omega), b, eps))
+    return Curve(*_points(omega, *squared.stieltjes_pair(omega * omega), b, eps))
 
 
 @njit(cache=True, error_model="numpy")

@@ -13,8 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from presage.laws.spectral_law import Floats, SpectralLaw
-from presage.spectra.quadrature import ABSCISSAE, GRADING, TAIL, TO_COEFFICIENTS, WEIGHTS
-from presage.spectra.rectangular.curve import EPS, RectangularCurve, curve, height
+from presage.spectra.bands import inside_bands
+from presage.spectra.curve import EPS, Curve
+from presage.spectra.legendre_panels import GRADING, TAIL, TO_COEFFICIENTS, WEIGHTS, graded_panels, halved, nodes_of
+from presage.spectra.rectangular.curve import curve, height
 
 FINEST = 1e-6  # smallest angle of the grading towards a sharp end
 DEEPEST = 40  # halvings; a panel that deep is below rounding
@@ -36,7 +38,7 @@ def nodes(
     b: float,
     eps: float,
     bands: Floats,
-    integrands: Callable[[RectangularCurve], Floats],
+    integrands: Callable[[Curve], Floats],
     *,
     tail: float,
     u_from: float = 0.0,
@@ -55,10 +57,8 @@ def nodes(
     total: Floats = np.zeros(1)
     unresolved = 8 * EPS
     for depth in range(DEEPEST + 1):
-        stretch = 0.5 * (theta_1 - theta_0)
-        theta = (0.5 * (theta_0 + theta_1))[:, None] + stretch[:, None] * ABSCISSAE
-        u = middle[:, None] + half[:, None] * np.sin(theta)
-        point = RectangularCurve(*(a.reshape(u.shape) for a in curve(squared, b, eps, u.ravel())))
+        stretch, theta, u = nodes_of(middle, half, theta_0, theta_1)
+        point = Curve(*(a.reshape(u.shape) for a in curve(squared, b, eps, u.ravel())))
         element = 2.0 * point.rho * point.dx_du * half[:, None] * np.cos(theta) * stretch[:, None]
         value = integrands(point) * element
         whole = np.abs(value) @ WEIGHTS
@@ -74,10 +74,7 @@ def nodes(
         if not rough.any():
             break
         total = total - whole[:, rough].sum(axis=1)
-        centre = 0.5 * (theta_0 + theta_1)[rough]
-        middle, half = np.repeat(middle[rough], 2), np.repeat(half[rough], 2)
-        theta_0 = np.column_stack([theta_0[rough], centre]).ravel()
-        theta_1 = np.column_stack([centre, theta_1[rough]]).ravel()
+        middle, half, theta_0, theta_1 = halved(middle, half, theta_0, theta_1, rough)
     columns = [np.concatenate(column).ravel() for column in zip(*done, strict=True)]
     order = np.argsort(columns[0], kind="stable")
     u, x, rho, h, mass = (column[order] for column in columns)
@@ -98,9 +95,7 @@ def _pieces(squared: SpectralLaw, eps: float, bands: Floats, u_from: float, u_to
     points = np.concatenate([*cuts, bands.ravel(), [u_from, u_to]])
     points = np.unique(points[(points >= u_from) & (points <= min(u_to, bands[-1, 1]))])
     left, right = points[:-1], points[1:]
-    middle = 0.5 * (left + right)
-    band = np.searchsorted(bands[:, 0], middle, side="right") - 1
-    inside = (band >= 0) & (middle < bands[np.maximum(band, 0), 1]) & (right - left > 4 * EPS * right)
+    inside = inside_bands(0.5 * (left + right), bands) & (right - left > 4 * EPS * right)
     found: Floats = np.column_stack([left, right])[inside]
     return found
 
@@ -116,10 +111,5 @@ def _graded(squared: SpectralLaw, b: float, eps: float, pieces: Floats, bands: F
     edge = np.isin(pieces, bands) & (pieces > 0)
     levels = np.ceil(np.log(0.5 / np.maximum(np.sqrt(v / half[:, None]), FINEST)) / np.log(GRADING))
     levels = np.where(edge | (v == 0), 0, np.clip(levels, 0, None)).astype(np.int64)
-    quarter = np.pi / 2
-    rows = []
-    for k in range(len(pieces)):
-        below, above = (quarter * GRADING ** -np.arange(n, 0, -1.0) for n in levels[k])
-        breaks = np.concatenate([[-quarter], below - quarter, [0.0], (quarter - above)[::-1], [quarter]])
-        rows.append((np.full(breaks.size - 1, middle[k]), np.full(breaks.size - 1, half[k]), breaks[:-1], breaks[1:]))
+    rows = [graded_panels(*piece) for piece in zip(middle, half, levels, strict=True)]
     return tuple(np.concatenate(column) for column in zip(*rows, strict=True))

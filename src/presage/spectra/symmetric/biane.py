@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from functools import singledispatch
 from math import sqrt
-from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -18,18 +17,7 @@ from presage.laws.cauchy_sums import DEPTH, sums_at
 from presage.laws.discrete_law import DiscreteLaw
 from presage.laws.marchenko_pastur import MarchenkoPastur, marchenko_pastur_at
 from presage.laws.spectral_law import Floats, SpectralLaw
-
-EPS = float(np.finfo(np.float64).eps)
-MOST_STEPS = 200
-
-
-class Curve(NamedTuple):
-    """Points of the curve: abscissa, density, Hilbert part and speed ``dx/du`` at each parameter ``u``."""
-
-    x: Floats
-    rho: Floats
-    h: Floats
-    dx_du: Floats
+from presage.spectra.curve import EPS, MOST_STEPS, Curve, safeguarded
 
 
 def curve(law: SpectralLaw, t: float, u: Floats) -> Curve:
@@ -91,30 +79,6 @@ def _(law: MarchenkoPastur, t: float, u: Floats) -> Floats:
 def _(law: DiscreteLaw, t: float, u: Floats) -> Floats:
     v: Floats = _atoms_heights(t, u, *law.tree)
     return v
-
-
-@njit(cache=True, error_model="numpy")
-def safeguarded(v, low, high, excess, inverse_v, close, floor):  # type: ignore[no-untyped-def]
-    """Newton step in the height from ``1/f`` less its goal and ``d(1/f)/dv``, kept inside its bracket.
-
-    Returns the new height, the bracket and whether it has converged: to `close`, or to zero below `floor`.
-    """
-    if abs(excess) <= close:
-        return v, low, high, True
-    if excess > 0:
-        high = v
-    else:
-        low = v
-    if high < floor:
-        return 0.0, low, high, True
-    new_y = v * v - excess * 2 * v / inverse_v
-    if inverse_v > 0 and low * low < new_y <= high * high:
-        new = np.sqrt(new_y)
-    else:
-        new = v - excess / inverse_v
-        if not (low < new < high):
-            new = np.sqrt(low * high) if low > 0 else high / 16
-    return new, low, high, abs(new - v) <= 1e-13 * new or high - low <= 4 * EPS * high
 
 
 @njit(cache=True, error_model="numpy")

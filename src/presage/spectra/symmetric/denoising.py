@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from presage.laws.spectral_law import Floats, SpectralLaw
 from presage.protocol import checks
+from presage.spectra.curve import Curve
 from presage.spectra.quadrature import panels
-from presage.spectra.symmetric.biane import Curve
 from presage.spectra.symmetric.free import FreeConvolution
 
 TAIL_ALLOWED = 1e-6  # of the Legendre coefficients: integrals to about its square

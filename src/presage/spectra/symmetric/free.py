@@ -13,7 +13,10 @@ from numpy.typing import ArrayLike
 
 from presage.laws.spectral_law import Complexes, Floats, SpectralLaw
 from presage.protocol import checks
-from presage.spectra.quadrature import ABSCISSAE, WEIGHTS, Panels, panels
+from presage.spectra.bands import parameter_above
+from presage.spectra.curve import EPS
+from presage.spectra.legendre_panels import ABSCISSAE, WEIGHTS
+from presage.spectra.quadrature import Panels, panels
 from presage.spectra.symmetric import biane
 
 
@@ -32,7 +35,7 @@ def _newton(active, low, high, guess, points, x, speed, delta):  # type: ignore[
         new = at - error / speed[k]
         if not (low[j] < new < high[j]):
             new = 0.5 * (low[j] + high[j])
-        resolution = 2 * biane.EPS * max(abs(at), abs(points[j]))
+        resolution = 2 * EPS * max(abs(at), abs(points[j]))
         moving[k] = abs(error) > 0.5 * resolution and abs(new - at) > max(resolution, 1e-14 * delta)
         if moving[k]:
             guess[j] = new
@@ -213,11 +216,7 @@ class FreeConvolution(SpectralLaw):
 
     def parameter_above(self, c: float) -> float:
         """Smallest parameter ``u`` whose ``x`` is at or above ``c`` (infinite when there is none)."""
-        edges, bands = self.support, self.bands
-        band = int(np.searchsorted(edges[:, 1], c, side="right"))
-        if band == len(edges):
-            return np.inf
-        return float(self.parameter(np.array([c]))[0]) if c > edges[band, 0] else float(bands[band, 0])
+        return parameter_above(c, self.support, self.bands, self.parameter)
 
     def nodes_above(self, c: float) -> tuple[Floats, Floats]:
         """Abscissae and masses of a quadrature of the part above ``c``."""

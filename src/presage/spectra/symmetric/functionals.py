@@ -10,8 +10,8 @@ import numpy as np
 
 from presage.laws.spectral_law import Floats, SpectralLaw
 from presage.protocol import checks
+from presage.spectra.curve import EPS, Curve
 from presage.spectra.quadrature import Panels, panels, parts_in_bands, sums_over_bands
-from presage.spectra.symmetric.biane import EPS, Curve
 from presage.spectra.symmetric.free import FreeConvolution
 
 TAIL_ALLOWED = 1e-6  # of the Legendre coefficients: integrals to about its square

@@ -11,8 +11,8 @@ from typing import NamedTuple, final
 import numpy as np
 
 from presage.laws.spectral_law import Floats
+from presage.spectra.curve import Curve
 from presage.spectra.quadrature import panels
-from presage.spectra.symmetric.biane import Curve
 from presage.spectra.symmetric.free import FreeConvolution
 from presage.spectra.symmetric.functionals import TAIL_ALLOWED, forces_on_single_atoms
 
