@@ -65,6 +65,13 @@ def test_explicit_map_inverts_solve(name):
         assert back == pytest.approx((alpha, weight_decay), rel=1e-8), s.problem
 
 
+@pytest.mark.parametrize("noise", [0.0, 0.5])
+def test_strong_weight_decay_cuts_everything(noise):
+    s = ps.solve(ps.quadratic_network(MP(0.2), alpha=0.3, weight_decay=20.0, noise=noise))
+    assert (s.rank, s.estimation_error) == (0.0, pytest.approx(1.2, rel=1e-12))
+    assert explicit_map(MP(0.2), noise, s.delta, s.cutoff) == pytest.approx((0.3, 20.0), rel=1e-12)
+
+
 @pytest.mark.parametrize(("alpha", "weight_decay"), [(2.0, 1e-3), (13.4, 1.8e-4), (48.5, 1e-4)])
 def test_clean_labels_of_an_atomic_target_leave_the_shrinkage_alone(alpha, weight_decay):
     """Bands of vanishing width: rank = mass of the non-zero atoms and I = (1 - w_0^2)/2.
@@ -96,6 +103,15 @@ def test_ridge_closed_form_is_a_fixed_point():
             assert s.conjugates == conjugates
             error = problem.Q_0 - 2 * m + q
             assert s.test_error == pytest.approx(problem.channel.n_in * (2 * error + noise), rel=1e-13)
+
+
+@pytest.mark.parametrize("alpha", [0.1, 50.0])
+def test_ridge_closed_form_keeps_its_digits_at_a_tiny_ridge(alpha):
+    tau = 1e-12
+    problem = ps.Problem(MP(0.2), ps.Linear(1), ps.Frobenius(tau), alpha, 0.5)
+    m_hat = ridge.conjugates(problem, alpha, tau).m_hat
+    Sigma = (8 * alpha / m_hat - 1) / 4
+    assert 1 / Sigma == pytest.approx(m_hat + 4 * tau, rel=1e-10)
 
 
 @pytest.mark.parametrize("alpha", [0.1, 0.3, 0.45])

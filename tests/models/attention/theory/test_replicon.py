@@ -57,6 +57,8 @@ def test_a_cutoff_in_a_gap_or_outside_is_no_trouble():
     assert weight_factor(law, 0.5, 10.0) == 0.0
     narrow = weight_factor(law, 1e-3, 1.0)  # two atoms: (2/3)^2 for each mixed pair
     assert narrow == pytest.approx(0.4**2 + 2 * 0.6 * 0.4 * (2 / 3) ** 2, rel=1e-5)
+    jump = weight_factor(law, 1e-3, -1.0, start=1.5)  # a narrow student: from 0 to 4 over a distance of 3
+    assert jump == pytest.approx(0.4**2 + 2 * 0.6 * 0.4 * (4 / 3) ** 2, rel=1e-5)
 
 
 @pytest.mark.parametrize("n_tokens", [1, 3])

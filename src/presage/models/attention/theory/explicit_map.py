@@ -40,6 +40,7 @@ def solve_point(
 
     Equation: [ETZK25], its two equations.
     Checked: tests/models/attention/theory/test_quadratic.py::test_check_values
+    Checked: tests/models/attention/theory/test_quadratic.py::test_strong_weight_decay_cuts_everything
     Checked: tests/models/attention/theory/test_quadratic.py::test_explicit_map_inverts_solve
     """
     rho_0 = target.second_moment + 0.5 * noise

@@ -17,7 +17,7 @@ def conjugates(problem: Problem, alpha: float, ridge: float) -> Conjugates:
 
     Equation: [BETKZ25] (66), with the linear channel of its Appendix C.
     Checked: tests/models/attention/theory/test_quadratic.py::test_ridge_closed_form_is_a_fixed_point
-    Checked: tests/models/attention/theory/test_quadratic.py::test_a_vanishing_ridge_without_noise_recovers_at_one_half
+    Checked: tests/models/attention/theory/test_quadratic.py::test_ridge_closed_form_keeps_its_digits_at_a_tiny_ridge
     """
     Q_0 = problem.Q_0
     # 16 tau Sigma^2 + (8 alpha + 4 tau - 4) Sigma - 1 = 0, positive root without cancellation.
