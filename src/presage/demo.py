@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from presage import AMP, Ensemble, MarchenkoPastur, Problem, Solution, attention, compare, simulate, solve
-from presage.laws.largest_by_rank import largest_by_rank
+from presage.protocol.largest_by_rank import largest_by_rank
 from presage.whole_file import whole_file
 
 PROBLEM = attention(MarchenkoPastur(0.5), alpha=0.5, weight_decay=0.01, noise=0.5)

@@ -15,6 +15,7 @@ import scipy
 
 from presage.protocol import checks
 from presage.protocol.ensemble import Ensemble, Floats
+from presage.protocol.largest_by_rank import largest_by_rank
 from presage.protocol.prediction import Prediction
 
 AGREE = 3.0  # standard errors
@@ -243,19 +244,19 @@ def _spectrum(solution: Prediction, d: int, group: list[Ensemble]) -> Spectrum:
     """Distance of the pooled eigenvalues to the predicted law; which are zero is said by the rank of each network."""
     ranks = np.concatenate([ensemble.values("rank") for ensemble in group])
     rows = np.concatenate([ensemble.values(str(solution.spectrum_measured_as)) for ensemble in group])
-    largest = [row[np.argsort(np.abs(row))[d - round(rank * d) :]] for row, rank in zip(rows, ranks, strict=True)]
-    kept = np.sort(np.concatenate(largest))
+    largest = [largest_by_rank(row, rank) for row, rank in zip(rows, ranks, strict=True)]
+    nonzero = np.sort(np.concatenate(largest))
     zero, zero_error = 1.0 - float(ranks.mean()), float(ranks.std(ddof=1) / sqrt(len(ranks)))
     wasserstein = distance = nan
     law: Any = solution.spectrum
-    if len(kept) and solution.rank > 0:
+    if len(nonzero) and solution.rank > 0:
         level = (np.arange(POINTS) + 0.5) / POINTS
         zeros = 1.0 - solution.rank
         negative = max(float(law.cdf(0.0)) - zeros, 0.0)
         mass = solution.rank * level
         predicted = law.quantile(np.where(mass < negative, mass, mass + zeros))
-        wasserstein = float(np.mean(np.abs(np.quantile(kept, level) - predicted)))
-        below = (law.cdf(kept) - np.where(kept < 0.0, 0.0, zeros)) / solution.rank
-        steps = np.arange(len(kept) + 1) / len(kept)
+        wasserstein = float(np.mean(np.abs(np.quantile(nonzero, level) - predicted)))
+        below = (law.cdf(nonzero) - np.where(nonzero < 0.0, 0.0, zeros)) / solution.rank
+        steps = np.arange(len(nonzero) + 1) / len(nonzero)
         distance = float(max(np.max(np.abs(below - steps[1:])), np.max(np.abs(below - steps[:-1]))))
     return Spectrum(d, wasserstein, distance, zero, zero_error, 1.0 - solution.rank)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from presage.laws.largest_by_rank import largest_by_rank
+from presage.protocol.largest_by_rank import largest_by_rank
 
 VALUES = np.array([1e-9, -3.0, 0.5, -1e-8, 2.0])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from presage.laws.spectral_law import Floats
+from presage.protocol.ensemble import Floats
 
 
 def largest_by_rank(values: Floats, rank: float) -> Floats:
