@@ -46,6 +46,11 @@ from .models.bilinear.experiment.ensemble import BilinearEnsemble
 from .models.bilinear.problem import BilinearProblem, bilinear_regression, untied_linear_attention
 from .models.bilinear.theory.solution import BilinearSolution
 from .models.bilinear.thresholds import BilinearThresholds
+from .models.diagonal.experiment.ensemble import DiagonalEnsemble
+from .models.diagonal.experiment.lasso import Lasso
+from .models.diagonal.problem import DiagonalProblem, diagonal_network
+from .models.diagonal.theory.solution import DiagonalSolution
+from .models.diagonal.thresholds import DiagonalThresholds
 from .protocol.check_model import ModelReport, check_model
 from .protocol.comparison import Comparison, compare
 from .protocol.ensemble import Ensemble, Outcome, Setting, streams, train_ensemble
@@ -98,6 +103,10 @@ __all__ = [
     "Conjugates",
     "Declared",
     "Denoiser",
+    "DiagonalEnsemble",
+    "DiagonalProblem",
+    "DiagonalSolution",
+    "DiagonalThresholds",
     "ElasticSpectral",
     "Embeddings",
     "Empirical",
@@ -110,6 +119,7 @@ __all__ = [
     "Hardmax",
     "Huber",
     "InputError",
+    "Lasso",
     "LearningProblem",
     "Linear",
     "MarchenkoPastur",
@@ -163,6 +173,7 @@ __all__ = [
     "check_penalty",
     "compare",
     "declared",
+    "diagonal_network",
     "elastic_attention",
     "functionals",
     "hardmax_attention",

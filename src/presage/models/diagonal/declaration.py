@@ -1,0 +1,92 @@
+"""What this model is, for who asks and who looks: its problem, its fields, its observables, its verbs.
+
+Nothing heavy is imported here: `presage --help` reads it.
+"""
+
+from __future__ import annotations
+
+from presage.protocol.fields import Choice, Number, Part
+from presage.protocol.model import Model, NamedProblem
+from presage.protocol.observables import Observable
+
+HERE = "presage.models.diagonal"
+
+TARGET = Part(
+    "law of the target's entries",
+    kind="presage.laws.spectral_law.SpectralLaw",
+    example="PointMasses([0.0, 1.0], [0.9, 0.1])",
+    reason="a vector has a law of its entries",
+)
+ALPHA = Number(
+    "samples over the number of entries, n/d",
+    symbol=r"\alpha",
+    label="samples  $\\alpha = n/d$",
+    at_least=1e-9,
+    at_most=1e6,
+    scale="logarithmic",
+    example=0.5,
+    reason="it is the number of samples over the number of entries of the target, n/d and not n/d^2",
+)
+WEIGHT_DECAY = Number(
+    "weight decay on both factors of the vector",
+    symbol=r"\lambda",
+    label="weight decay",
+    at_least=0.0,
+    at_most=1e6,
+    scale="logarithmic",
+    example=0.1,
+    reason="it multiplies the squared norm of both factors",
+    remedy="Use for example <weight_decay=0.1>, or <weight_decay=0.0> for its limit.",
+)
+NOISE = Number(
+    "variance of the label noise",
+    symbol=r"\Delta",
+    at_least=0.0,
+    at_most=1e6,
+    example=0.5,
+    reason="it is the variance of the label noise",
+    remedy="Use for example <noise=0.5>, or <noise=0.0> for clean labels.",
+)
+DRAW = Choice(
+    'whether the law is of the entries ("fixed") or of the standard deviations of Gaussian ones ("gaussian")',
+    options=("fixed", "gaussian"),
+    reason="it says how the entries come from the law",
+)
+
+MEASURED = (
+    Observable("test_error", "loss on a fresh, noisy sample", "test error"),
+    Observable("train_loss", "whole loss, with its penalty, over d", "training loss / d"),
+    Observable("train_error", "loss a sample at the minimum", "training error"),
+    Observable("estimation_error", "|theta_fit - theta_0|^2 / d", "estimation error"),
+    Observable("nonzero", "fraction of non-zero entries", "non-zero / d", fraction=True),
+)
+THRESHOLDS = (
+    Observable("interpolation", "all samples can be fitted up to here", "interpolation"),
+    Observable("minimal_l1_norm", "the least l1 norm finds it from here", "recovery"),
+)
+
+MODEL = Model(
+    name="diagonal",
+    words="a vector learned by a diagonal linear network, which is the LASSO",
+    verbs={
+        "solve": f"{HERE}.theory.solution:solve",
+        "simulate": f"{HERE}.experiment.simulate:simulate",
+        "thresholds": f"{HERE}.thresholds:thresholds",
+    },
+    measured=MEASURED,
+    trainers={
+        "lasso": f"{HERE}.experiment.lasso:Lasso",
+        "proximal": "presage.training.proximal_gradient:ProximalGradient",
+        "lbfgs": "presage.training.lbfgs:LBFGS",
+    },
+    dimension="number of entries of the vector",
+    named=(
+        NamedProblem(
+            "diagonal",
+            "a diagonal linear network, y = sum_i u_i v_i x_i/sqrt(d): the LASSO",
+            f"{HERE}.problem:diagonal_network",
+            {"target": TARGET, "alpha": ALPHA, "weight_decay": WEIGHT_DECAY, "noise": NOISE, "draw": DRAW},
+            begin={"alpha": 0.5, "noise": 0.5, "weight_decay": 0.1},
+        ),
+    ),
+)
