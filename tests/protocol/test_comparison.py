@@ -395,10 +395,10 @@ def test_what_cannot_be_compared_is_refused_in_words():
     with pytest.raises(ValueError, match=r"`ensembles` must be given: there is nothing to compare with"):
         compare(solution())
     with pytest.raises(
-        ValueError, match=r"(?s)`solution` must be a Solution .*: it is the prediction.*Pass solve\(problem\)"
+        ValueError, match=r"(?s)`solution` must be a Prediction: it is the prediction.*Pass solve\(problem\)"
     ):
         compare(untyped(good), good)
-    with pytest.raises(ValueError, match=r"`solution` must be a Solution"):
+    with pytest.raises(ValueError, match=r"`solution` must be a Prediction"):
         compare(untyped(PROBLEM), good)
     with pytest.raises(ValueError, match=r"`ensembles` must be a Networks .*: they are trained networks"):
         compare(solution(), untyped(0.3))

@@ -20,7 +20,8 @@ def test_bad_input_is_told_in_words_and_as_data():
         "`alpha` must be a finite number > 0 and <= 1e+06: it is the number of samples over the squared dimension, "
         "n/d^2. Got alpha=-1.0. Use for example alpha=0.5."
     )
-    assert error.remedy == "Use for example <alpha=0.5>."
+    assert error.remedy == "Use for example alpha=0.5."
+    assert error.marked["remedy"] == "Use for example <alpha=0.5>."
 
 
 @pytest.mark.parametrize(

@@ -38,29 +38,38 @@ def _spell_python(mark: Mark) -> str:
 
 
 class InputError(ValueError):
-    """Bad input: `name` must ..., for this reason; this `value` was given; the remedy."""
+    """Bad input: `name` must ..., for this reason; this `value` was given; the remedy.
+
+    `marked` has the three texts with their marks, for who spells them in another way than Python.
+    """
 
     def __init__(self, name: str, must: str, reason: str, value: Any, remedy: str) -> None:
-        told = in_python(f"`{name}` must {must}: {reason}.")
-        super().__init__(f"{told} Got {name}={value!r}. {in_python(remedy)}")
-        self.name, self.must, self.reason, self.value, self.remedy = name, must, reason, value, remedy
+        self.name, self.value = name, value
+        self.marked = {"must": must, "reason": reason, "remedy": remedy}
+        self.must, self.reason, self.remedy = (in_python(text) for text in self.marked.values())
+        super().__init__(f"`{name}` must {self.must}: {self.reason}. Got {name}={value!r}. {self.remedy}")
 
     def __reduce__(self) -> tuple[type[Self], tuple[str, str, str, Any, str]]:
         """Pickle whole, so that a worker process can hand the error back."""
-        return type(self), (self.name, self.must, self.reason, self.value, self.remedy)
+        must, reason, remedy = self.marked.values()
+        return type(self), (self.name, must, reason, self.value, remedy)
 
 
 class ComputationError(ArithmeticError):
-    """A computation that did not succeed: `what` happened, the `remedy`, and the `partial` result (or None)."""
+    """A computation that did not succeed: `what` happened, the `remedy`, and the `partial` result (or None).
+
+    `marked` has the two texts with their marks, for who spells them in another way than Python.
+    """
 
     def __init__(self, what: str, remedy: str, partial: Any = None) -> None:
-        self.text = f"{what} {remedy}"  # with its marks
-        super().__init__(in_python(self.text))
-        self.what, self.remedy, self.partial = what, remedy, partial
+        self.marked = {"what": what, "remedy": remedy}
+        self.what, self.remedy = (in_python(text) for text in self.marked.values())
+        self.partial = partial
+        super().__init__(f"{self.what} {self.remedy}")
 
     def __reduce__(self) -> tuple[type[Self], tuple[str, str, Any]]:
         """Pickle whole, so that a worker process can hand the error back."""
-        return type(self), (self.what, self.remedy, self.partial)
+        return type(self), (self.marked["what"], self.marked["remedy"], self.partial)
 
 
 class SolveError(ComputationError):

@@ -63,11 +63,11 @@ class Problem(LearningProblem):
     def must_have_a_penalty(self) -> None:
         """Complain if nothing is paid for the weights: what a minimum of the loss looks like is then not determined."""
         if self.penalty.vanishes:
-            name = str(self.penalty.strength)
+            name = str(self.penalty.scaled_by)
             raise checks.complaint(
                 name,
                 "be above 0 here",
                 "without a penalty the minimum of the loss need not be unique",
-                self.penalty.amount,
+                self.penalty.scaling,
                 f"Use a small value such as <{name}=1e-4>, or <ridgeless()> for the vanishing limit.",
             )

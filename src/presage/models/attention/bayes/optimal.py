@@ -135,7 +135,7 @@ def least_test_error(channel: Channel, rho_0: float, V: float) -> tuple[float, f
 
 def is_continuous(channel: Channel) -> bool:
     """Whether a label is a continuous function of the pre-activation that fixes what the channel sees of it."""
-    return channel.label_fixes_target and not writes_score(channel)
+    return not writes_score(channel) and channel.label_fixes_target
 
 
 def _half_the_loss_between_labels(channel: Channel, rho_0: float, V: float) -> tuple[float, float]:

@@ -21,7 +21,7 @@ class Frobenius(Penalty):
 
     ridge: float = field(metadata=declared(RIDGE))
 
-    strength = "ridge"
+    scaled_by = "ridge"
     closed_form = True
 
     def value(self, eigenvalues: ArrayLike, kappa: float) -> Floats:

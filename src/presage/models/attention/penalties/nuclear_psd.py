@@ -26,7 +26,7 @@ class NuclearPSD(Penalty):
     weight_decay: float = field(metadata=declared(WEIGHT_DECAY))
 
     lowest = 0.0
-    strength = "weight_decay"
+    scaled_by = "weight_decay"
     factorized = True
     closed_form = True
 

@@ -22,19 +22,19 @@ class Penalty(Declared, ABC):
 
     lowest: float = -inf  # least eigenvalue that the student may have
     kinks: tuple[float, ...] = (0.0,)  # r is smooth between them
-    strength: str | None = None  # field that multiplies the whole of r, where there is one
+    scaled_by: str | None = None  # field that multiplies the whole of r, where there is one
     factorized: bool = False  # whether it is paid for a factor W of S, not for S itself
     closed_form: bool = False  # whether its gradient, its dual and what it makes of a spectrum are known in closed form
 
     @property
-    def amount(self) -> float:
-        """The number in the field `strength`; one where there is no such field."""
-        return 1.0 if self.strength is None else float(getattr(self, self.strength))
+    def scaling(self) -> float:
+        """The number in the field that `scaled_by` names; one where there is none."""
+        return 1.0 if self.scaled_by is None else float(getattr(self, self.scaled_by))
 
     @property
     def vanishes(self) -> bool:
         """Whether nothing is paid at all, so that the minimum of the loss need not be unique."""
-        return self.amount == 0.0
+        return self.scaling == 0.0
 
     @abstractmethod
     def value(self, eigenvalues: ArrayLike, kappa: float) -> Floats:

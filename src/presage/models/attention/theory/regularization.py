@@ -115,8 +115,8 @@ def optimal_regularization(
         raise checks.complaint("measure", 'be "test_error" or "estimation_error"', "one is minimised", measure, remedy)
     reason, remedy = "it is the relative accuracy of the strength", "Use for example tol=1e-2."
     tol = checks.real("tol", tol, above=0.0, at_most=1.0, reason=reason, remedy=remedy)
-    name = str(problem.penalty.strength)
-    given = problem.penalty.amount
+    name = str(problem.penalty.scaled_by)
+    given = problem.penalty.scaling
     rough = None if problem.channel.linear else StateEvolution(accuracy=SEARCHED)
     curve = _Curve(problem, name, measure, solver or rough)
     found = curve.bracket(min(max(log(given), WEAKEST + STRIDE), STRONGEST - STRIDE) if given > 0 else log(0.1))

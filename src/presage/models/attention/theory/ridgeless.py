@@ -107,7 +107,7 @@ def ridgeless(problem: Problem, *, solver: Solver | None = None) -> RidgelessSol
     for name, kinds in (("channel", (Linear, Softmax)), ("penalty", (NuclearPSD, Frobenius))):
         remedy = f"Use {' or '.join(kind.__name__ for kind in kinds)}, or <solve()> with a weak penalty."
         checks.instance(name, getattr(problem, name), kinds, reason=reason, remedy=remedy)
-    problem = problem.replace(**{str(problem.penalty.strength): 0.0})
+    problem = problem.replace(**{str(problem.penalty.scaled_by): 0.0})
     alpha = problem.alpha * problem.channel.n_active
     whole = not problem.penalty.factorized  # S itself is trained, and has to be neither low nor positive
     if problem.noise == 0.0 and alpha >= (unfactorized_recovery() if whole else perfect_recovery(problem.target)):

@@ -237,8 +237,8 @@ def _pass(evaluator: Evaluator, y: Floats, rule: Rule, damping: float) -> Floats
 
 def strengthened(penalty: Penalty, factor: float) -> Penalty:
     """The penalty times a factor."""
-    if penalty.strength is not None:
-        return replace(penalty, **{penalty.strength: factor * penalty.amount})  # type: ignore[type-var]
+    if penalty.scaled_by is not None:
+        return replace(penalty, **{penalty.scaled_by: factor * penalty.scaling})  # type: ignore[type-var]
     return Strengthened(penalty, factor)
 
 

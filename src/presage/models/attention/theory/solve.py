@@ -79,7 +79,7 @@ class ExplicitMap(Solver):
             residual, count = point.residual, point.evaluations
             relative = residual + point.functionals.relative_error
         else:
-            conjugates = ridge.conjugates(problem, alpha * L, problem.penalty.amount)
+            conjugates = ridge.conjugates(problem, alpha * L, problem.penalty.scaling)
             residual, count, relative = 0.0, 1, 1e-14
         side = weight_side(problem.penalty, problem.target, problem.kappa, conjugates)
         shrunk = 1.0 / (1.0 + 4.0 * side.overlaps.Sigma)
