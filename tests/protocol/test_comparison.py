@@ -400,7 +400,7 @@ def test_what_cannot_be_compared_is_refused_in_words():
         compare(untyped(good), good)
     with pytest.raises(ValueError, match=r"`solution` must be a Prediction"):
         compare(untyped(PROBLEM), good)
-    with pytest.raises(ValueError, match=r"`ensembles` must be a Networks .*: they are trained networks"):
+    with pytest.raises(ValueError, match=r"`ensembles` must be a Ensemble: they are trained networks"):
         compare(solution(), untyped(0.3))
     other = ensemble(100, problem=PROBLEM.replace(alpha=0.6))
     with pytest.raises(ValueError, match=r"`ensembles` must have the problem of the solution.*alpha=0\.6"):
