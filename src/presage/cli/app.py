@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import io
+import os
+import signal
 import sys
+import threading
+from types import FrameType
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from presage.cli import bayes, cite, compare, curve, demo, figure, simulate, solve, spectrum, sweep, thresholds, where
-from presage.cli.interrupts import quiet_when_interrupted
-from presage.cli.mistakes import (
-    DONE,
-    FAILED,
-    INTERRUPTED,
-    MISTAKE,
-    InterruptionError,
-    explain,
-    in_options,
-    wants_traceback,
-)
+from presage.cli import figure, lookup, predictions, spectrum, sweep, training
+from presage.cli.errors import DONE, FAILED, INTERRUPTED, MISTAKE, explain, wants_traceback
+from presage.cli.options import Command, ProblemCommand
 
 EPILOG = (
     "Example:  presage solve --alpha 0.5 --noise 0.5\n\n"
@@ -32,13 +27,6 @@ HINTS = {"--kappa-0": RANK, "--kappa0": RANK, "--kappa_0": RANK, "--rank": RANK}
 
 class Program(TyperGroup):
     """The commands; whatever goes wrong in one becomes a sentence and an exit code."""
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run the command; Ctrl-C is told apart here, since typer turns it into a mere exit."""
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt as error:
-            raise InterruptionError(in_options(str(error)) or "Interrupted.") from None
 
     def main(self, *args: Any, **extra: Any) -> Any:
         """Parse, run, and leave with the exit code."""
@@ -77,8 +65,6 @@ def _usage(error: Any) -> str:
 
 def _nobody_reads() -> int:
     """The reader of a pipe has left: say nothing, also when Python closes its streams."""
-    import os
-
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return FAILED
 
@@ -115,26 +101,42 @@ def _examples(lines: tuple[str, ...]) -> str:
     return "\n\n".join([f"Example{'s' if len(lines) > 1 else ''}:", *lines])
 
 
-for _module, _command in (
-    (solve, solve.solve),
-    (curve, curve.curve),
-    (spectrum, spectrum.spectrum),
-    (thresholds, thresholds.thresholds),
-    (bayes, bayes.bayes),
-    (simulate, simulate.simulate),
-    (compare, compare.compare),
-    (sweep, sweep.sweep),
-    (figure, figure.figure),
-    (where, where.where),
-    (cite, cite.cite),
-    (demo, demo.demo),
+for _module, _command, _cls in (
+    (predictions, predictions.solve, ProblemCommand),
+    (predictions, predictions.curve, ProblemCommand),
+    (spectrum, spectrum.spectrum, ProblemCommand),
+    (predictions, predictions.thresholds, ProblemCommand),
+    (predictions, predictions.bayes, ProblemCommand),
+    (training, training.simulate, ProblemCommand),
+    (training, training.compare, ProblemCommand),
+    (sweep, sweep.sweep, ProblemCommand),
+    (figure, figure.figure, Command),
+    (lookup, lookup.where, Command),
+    (lookup, lookup.cite, Command),
+    (lookup, lookup.demo, Command),
 ):
-    app.command(epilog=_examples(_module.EXAMPLES))(_command)
+    app.command(cls=_cls, epilog=_examples(_module.EXAMPLES[_command.__name__]))(_command)
+
+
+# What joblib's clerk of shared memory says when the processes that it counts are gone.
+RESOURCE_TRACKER = "ignore::UserWarning:joblib.externals.loky.backend.resource_tracker"
+
+
+def _quiet_when_interrupted() -> None:
+    """After Ctrl-C, threads that manage worker processes may fail: they do so silently."""
+    os.environ.setdefault("PYTHONWARNINGS", RESOURCE_TRACKER)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _interrupt)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    threading.excepthook = lambda _: None
+    signal.default_int_handler(number, frame)
 
 
 def main() -> None:
     """Run the command line."""
-    quiet_when_interrupted()
+    _quiet_when_interrupted()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without the sign ± shows a question mark

@@ -7,15 +7,13 @@ from collections.abc import Sequence
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
-from presage.cli import digits, machine
-from presage.cli.mistakes import in_options
-from presage.cli.output import table
+from presage.cli import numbers
+from presage.cli.output import heading, silent, table
 from presage.sweeps.outcome import FAILED, NOT_YET
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-SHOWN = ("test_error", "train_loss", "estimation_error", "mmse", "rank", "interpolation", "perfect_recovery")
 MOST_ROWS = 40
 MOST_COLUMNS = 6  # of a table of 80 columns
 DIGITS = 7
@@ -25,20 +23,17 @@ def rows(found: Any) -> list[dict[str, Any]]:
     """One row a cell: its place in the grid, its numbers, its outcome and its caveats; arrays are left out."""
     axes = [str(name) for name in found.dims if name in found.coords]
     flat = [str(name) for name in found.data_vars if set(found[name].dims) <= set(axes)]
-    numbers = [name for name in flat if name not in ("outcome", "caveats")]
+    held = [name for name in flat if name not in ("outcome", "caveats")]
     # Each variable is read once: taking cells out of the table one by one is slow for thousands of them.
     columns = {name: _column(found, name, axes) for name in flat}
     places = itertools.product(*(found[axis].values.tolist() for axis in axes))
-    said: dict[str, str] = {}
     gathered = []
     for cell, place in enumerate(places):
-        row = dict(zip(axes, place, strict=True)) | {name: columns[name][cell] for name in numbers}
+        row = dict(zip(axes, place, strict=True)) | {name: columns[name][cell] for name in held}
         outcome, caveats = str(columns["outcome"][cell]), str(columns["caveats"][cell])
         if not outcome.startswith((FAILED, NOT_YET)):
-            caveats = " ".join([*([caveats] if caveats else []), *machine.silent(row)])
-        if outcome not in said:
-            said[outcome] = in_options(outcome)
-        gathered.append({**row, "outcome": said[outcome], "caveats": caveats})
+            caveats = " ".join([*([caveats] if caveats else []), *silent(row)])
+        gathered.append({**row, "outcome": outcome, "caveats": caveats})
     return gathered
 
 
@@ -47,7 +42,7 @@ def _column(found: Any, name: str, axes: list[str]) -> list[Any]:
     return list(found[name].broadcast_like(found["outcome"]).transpose(*axes).values.ravel().tolist())
 
 
-def show(out: Console, axes: Sequence[str], cells: list[dict[str, Any]], shown: Sequence[str] = SHOWN) -> None:
+def show(out: Console, axes: Sequence[str], cells: list[dict[str, Any]], shown: Sequence[str]) -> None:
     """A table of the cells, the middle of a long one left out."""
     places = [name for name in cells[0] if name in axes]
     columns = [name for name in shown if any(name in cell for cell in cells)][: max(MOST_COLUMNS - len(places), 2)]
@@ -58,7 +53,7 @@ def show(out: Console, axes: Sequence[str], cells: list[dict[str, Any]], shown: 
     lines = [
         ["..."] * (len(places) + len(columns)) if cell is None else _line(cell, places, columns) for cell in chosen
     ]
-    table(out, [name.replace("_", "\n") for name in (*places, *columns)], lines)
+    table(out, [heading(name) for name in (*places, *columns)], lines)
 
 
 def summary(cells: list[dict[str, Any]]) -> str:
@@ -84,9 +79,9 @@ def _number(cell: dict[str, Any], name: str) -> str:
             return FAILED
         return "" if cell["outcome"] == NOT_YET else "not known"
     bar = cell.get(f"{name}_bar")
-    return digits.text(value) if bar is None else digits.with_bar(digits.Measured(value, bar), DIGITS)
+    return numbers.text(value) if bar is None else numbers.with_bar(numbers.Measured(value, bar), DIGITS)
 
 
 def place(value: Any) -> str:
     """A point of a grid: a number, or the name of a trainer or task."""
-    return digits.text(value) if isinstance(value, float) else str(value)
+    return numbers.text(value) if isinstance(value, float) else str(value)

@@ -7,20 +7,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from presage.cli.mistakes import CommandError
+from presage.cli.errors import CommandError
 from presage.cli.output import PANEL, console, say, table
 from presage.cli.pictures import SUFFIXES, check_picture, save
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-EXAMPLES = (
-    "presage figure --list",
-    "presage figure attention-1 --out attention-1.pdf",
-    "presage figure attention-1 --quick",
-    "presage figure attention-1 --full --store runs",
-    "presage figure all --out figures",
-)
+EXAMPLES = {
+    "figure": (
+        "presage figure --list",
+        "presage figure attention-1 --out attention-1.pdf",
+        "presage figure attention-1 --quick",
+        "presage figure attention-1 --full --store runs",
+        "presage figure all --out figures",
+    ),
+}
 ALL = "all"
 
 

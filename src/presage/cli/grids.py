@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from math import isfinite
 
-from presage.cli.mistakes import CommandError
+from presage.cli.errors import CommandError
 
 SYNTAX = "A grid is FROM:TO:COUNT, FROM:TO:COUNTlog or a list: 0:1:11, 0.05:40:60log, 0.1,0.5,2"
 MOST_POINTS = 1_000_000

@@ -1,19 +1,24 @@
-"""Where results go: a table for people, or JSON or CSV for machines."""
+"""Where results go: a table for people, or JSON without NaN or CSV for machines."""
 
 from __future__ import annotations
 
+import csv as csv_format
+import io
+import json as json_format
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from presage.cli import machine
-from presage.cli.mistakes import CommandError
+from presage.cli.errors import CommandError
+from presage.cli.numbers import Measured, text
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+Row = Mapping[str, Any]
 PANEL = "The output"
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.", rich_help_panel=PANEL)]
 Csv = Annotated[bool, typer.Option("--csv", help="Print CSV with a header instead.", rich_help_panel=PANEL)]
@@ -27,7 +32,7 @@ def check_format(json: bool, csv: bool) -> None:
 
 def emit(
     content: Mapping[str, Any],
-    rows: Iterable[machine.Row],
+    rows: Iterable[Row],
     human: Callable[[Console], None],
     *,
     json: bool,
@@ -35,9 +40,9 @@ def emit(
 ) -> None:
     """Print `content` as JSON, or `rows` as CSV, or let `human` print tables."""
     if json:
-        sys.stdout.write(machine.as_json(content) + "\n")
+        sys.stdout.write(as_json(content) + "\n")
     elif csv:
-        sys.stdout.write(machine.as_csv(rows))
+        sys.stdout.write(as_csv(rows))
     else:
         human(console())
     sys.stdout.flush()
@@ -61,6 +66,11 @@ def tell_caveats(out: Console, caveats: Sequence[str]) -> None:
         out.print(f"caveat: {line}", style="yellow")
 
 
+def heading(name: str) -> str:
+    """The name of a number above a narrow column."""
+    return name.replace("_", "\n")
+
+
 def table(out: Console, columns: Sequence[str], rows: Iterable[Sequence[str]], *, words: Sequence[str] = ()) -> None:
     """A table; the columns named in `words` are text on the left, all others numbers on the right.
 
@@ -78,3 +88,69 @@ def table(out: Console, columns: Sequence[str], rows: Iterable[Sequence[str]], *
     for row in rows:
         shown.add_row(*row)
     out.print(shown)
+
+
+def flat(row: Row) -> dict[str, Any]:
+    """A row whose numbers with error bars are two entries each: ``name`` and ``name_bar``."""
+    found: dict[str, Any] = {}
+    for name, value in row.items():
+        if isinstance(value, Measured):
+            found[name], found[f"{name}_bar"] = value
+        else:
+            found[name] = value
+    return found
+
+
+def silent(row: Row) -> list[str]:
+    """Sentences about what is not a finite number in a row: JSON and CSV have no word for it."""
+    said = []
+    for name, value in row.items():
+        number = value.value if isinstance(value, Measured) else value
+        if isinstance(number, float) and not isfinite(number):
+            said.append(f"{name} is {text(number)}.")
+        elif isinstance(value, Measured) and not isfinite(value.bar):
+            said.append(f"the error bar of {name} is not known.")
+    return said
+
+
+def with_caveats(row: Row, caveats: Sequence[str]) -> dict[str, Any]:
+    """A row with its caveats at the end, and a sentence for every number that is not finite."""
+    return {**row, "caveats": [*caveats, *silent(row)]}
+
+
+def as_json(content: Mapping[str, Any]) -> str:
+    """One JSON object; what is not a finite number is null."""
+    return json_format.dumps(_plain(content), indent=2, allow_nan=False, ensure_ascii=False)
+
+
+def as_csv(rows: Iterable[Row]) -> str:
+    """A header and one line a row; what is not a finite number is left empty, lists are joined."""
+    lines = [flat(row) for row in rows]
+    names = list(dict.fromkeys(name for line in lines for name in line))
+    out = io.StringIO()
+    writer = csv_format.DictWriter(out, names, restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: _cell(value) for name, value in line.items()} for line in lines)
+    return out.getvalue()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(name): _plain(inner) for name, inner in flat(value).items()}
+    if isinstance(value, str) or value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if hasattr(value, "tolist"):  # numpy
+        return _plain(value.tolist())
+    return [_plain(inner) for inner in value]
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, float) and not isfinite(value):
+        return ""
+    if isinstance(value, list | tuple):
+        return " ".join(str(part) for part in value)
+    if isinstance(value, float):
+        return repr(float(value))
+    return value

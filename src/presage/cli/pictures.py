@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from presage.cli.mistakes import CommandError
+from presage.cli.errors import CommandError
 from presage.cli.output import PANEL
 
 if TYPE_CHECKING:
@@ -42,10 +42,3 @@ def save(figure: Figure, path: Path) -> None:
 
     with whole_file(path) as part:
         figure.savefig(part, dpi=150)
-
-
-def caption(title: str, width: int = 88) -> str:
-    """A title broken into lines that fit a figure."""
-    import textwrap
-
-    return "\n".join(textwrap.wrap(title, width))

@@ -1,4 +1,4 @@
-"""`presage spectrum`: the eigenvalues that are learned."""
+"""`presage spectrum`: the eigenvalues, or the singular values, that are learned."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from presage.cli import digits, pictures
-from presage.cli.mistakes import CommandError
+from presage.cli import numbers, pictures
+from presage.cli.errors import CommandError
+from presage.cli.options import Given, takes_problem
 from presage.cli.output import Csv, Json, check_format, emit, say, table, tell_caveats
-from presage.cli.problem_options import Given, takes_problem
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-EXAMPLES = (
-    "presage spectrum --alpha 4 --plot spectrum.png",
-    "presage spectrum --target masses:0@0.6,3@0.4 --singular-values --csv",
-)
+EXAMPLES = {
+    "spectrum": (
+        "presage spectrum --alpha 4 --plot spectrum.png",
+        "presage spectrum --target masses:0@0.6,3@0.4 --singular-values --csv",
+    ),
+}
+SINGULAR_VALUES = "singular values"
 Singular = Annotated[
     bool, typer.Option("--singular-values", help="Those of the weights W instead of eigenvalues of S.")
 ]
@@ -36,27 +39,31 @@ def spectrum(
     """Predict the spectrum of what is learned: zeros, bulks, outliers and the density."""
     check_format(json, csv)
     pictures.check_picture(plot)
-    given.must_be_trainable()
+    given.must_answer("solve")
     import presage as ps
-    from presage.cli import spectrum_picture
+    from presage.cli import drawings
 
     answer: Any = ps.solve(given.problem())
-    kind = "singular value" if singular_values or given.model.rectangular else "eigenvalue"
-    law = _law(given, answer, singular_values)
-    bulks, outliers = _bulks(answer, singular_values, given.model.rectangular)
-    zero = 1.0 - answer.rank
-    bands = spectrum_picture.density_bands(law, bulks, points)
-    rows = [{"x": x, "density": height} for band in bands for x, height in band]
+    of_factors = singular_values and getattr(answer, "spectrum_of", "") != SINGULAR_VALUES
+    try:
+        law = answer.singular_values if of_factors else answer.spectrum
+        bulks, outliers = _bands(answer, root=of_factors)
+    except AttributeError as error:
+        raise _no_spectrum(given, answer, "singular_values" if of_factors else "spectrum", error) from error
+    kind = SINGULAR_VALUES if of_factors else answer.spectrum_of
+    zero = 1.0 - (answer.rank if hasattr(answer, "rank") else sum(bulk["mass"] for bulk in bulks))
+    density = drawings.density_bands(law, bulks, points)
+    rows = [{"x": x, "density": height} for band in density for x, height in band]
     if plot is not None:
-        pictures.save(spectrum_picture.draw(given, kind, bands, zero, outliers), plot)
+        pictures.save(drawings.spectrum(given, kind, density, zero, outliers), plot)
 
     def human(out: Console) -> None:
         say(out, given.title())
-        lines: list[tuple[str, ...]] = [("zero", "0", "0", digits.text(zero))] if zero > 0.0 else []
-        lines += [("bulk", *(digits.text(number) for number in bulk.values())) for bulk in bulks]
+        lines: list[tuple[str, ...]] = [("zero", "0", "0", numbers.text(zero))] if zero > 0.0 else []
+        lines += [("bulk", *(numbers.text(number) for number in bulk.values())) for bulk in bulks]
         shown = outliers if len(outliers) <= 12 else [*outliers[:3], *outliers[-9:]]
-        lines += [("outlier", digits.text(at), digits.text(at), "one") for at in shown]
-        table(out, (f"{kind}s", "from", "to", "fraction"), lines, words=(f"{kind}s",))
+        lines += [("outlier", numbers.text(at), numbers.text(at), "one") for at in shown]
+        table(out, (kind, "from", "to", "fraction"), lines, words=(kind,))
         if len(outliers) > len(shown):
             say(out, f"{len(outliers)} outliers in all; --json has every one.")
         tell_caveats(out, answer.caveats)
@@ -65,7 +72,7 @@ def spectrum(
 
     content = {
         "problem": given.described(),
-        "of": f"{kind}s",
+        "of": kind,
         "zero": zero,
         "bulks": bulks,
         "outliers": outliers,
@@ -75,31 +82,31 @@ def spectrum(
     emit(content, rows, human, json=json, csv=csv)
 
 
-def _law(given: Given, answer: Any, singular_values: bool) -> Any:
-    if given.model.rectangular:
-        if answer.delta == 0.0:
-            raise CommandError(
-                "The fit is the target itself, and so is its spectrum: ask for a smaller --alpha or more --noise."
-            )
-        return answer.spectrum
-    if singular_values and given.model_name == "unfactorized":
-        raise CommandError(
-            "`--singular-values` are those of a factor W, and --model unfactorized trains S itself. Leave it out."
-        )
-    return answer.singular_values if singular_values else answer.spectrum
+def _bands(answer: Any, *, root: bool = False) -> tuple[list[dict[str, float]], list[float]]:
+    """Bulks and outliers of a prediction, of its law where it lists none; a singular value is the root of another."""
+    power = 0.5 if root else 1.0
+    if hasattr(answer, "bulks"):
+        edges = [(float(bulk.left), float(bulk.right), float(bulk.mass)) for bulk in answer.bulks]
+        outliers = [float(at) ** power for at in getattr(answer, "outliers", ())]
+    else:
+        law, outliers = answer.spectrum, []
+        ends = [(float(left), float(right)) for left, right in law.support]
+        edges = [(left, right, float(law.cdf(right)) - float(law.cdf(left))) for left, right in ends]
+    return [{"left": left**power, "right": right**power, "mass": mass} for left, right, mass in edges], outliers
 
 
-def _bulks(answer: Any, singular_values: bool, rectangular: bool) -> tuple[list[dict[str, float]], list[float]]:
-    """Bulks and outliers; a singular value of the weights is the root of an eigenvalue."""
-    if rectangular:
-        law = answer.spectrum
-        edges = [(float(left), float(right)) for left, right in law.support]
-        return [
-            {"left": l, "right": r, "mass": float(law.cdf(r) - (law.cdf(l) if l > 0 else law.zero))} for l, r in edges
-        ], []
-    power = 0.5 if singular_values else 1.0
-    bulks = [
-        {"left": float(bulk.left) ** power, "right": float(bulk.right) ** power, "mass": float(bulk.mass)}
-        for bulk in answer.bulks
-    ]
-    return bulks, [float(at) ** power for at in answer.outliers]
+def _no_spectrum(given: Given, answer: Any, name: str, error: AttributeError) -> CommandError:
+    """Why a prediction has none: it says so itself, or it is of something that is no matrix."""
+    if hasattr(type(answer), name):
+        said = str(error)
+        return CommandError(f"{said[0].upper()}{said[1:]}{'' if said.endswith('.') else '.'}")
+    which, remedy = f"{name.replace('_', ' ')}", "Use `presage solve` for what it predicts."
+    return CommandError(f"The prediction for --model {given.chosen.name} has no {which}: it has no such law. {remedy}")
+
+
+def predicted_bulks(answer: Any) -> list[dict[str, float]]:
+    """Bulks of a prediction; none where it has no spectrum, or one that it does not list."""
+    try:
+        return _bands(answer)[0]
+    except AttributeError:
+        return []

@@ -5,31 +5,49 @@ from __future__ import annotations
 import contextlib
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from presage.cli import answers, cells, pictures, runs, trainers
-from presage.cli.mistakes import CommandError, ComputationError, in_options
+from presage.cli import cells, pictures, training
+from presage.cli.errors import CommandError, FailedError
+from presage.cli.options import Given, takes_problem
 from presage.cli.output import Csv, Json, check_format, console, emit, say, tell_caveats
-from presage.cli.problem_options import Given, takes_problem
+from presage.protocol.observables import Observable
 from presage.sweeps.outcome import FAILED
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 PANEL = "Where it runs"
-EXAMPLES = (
-    "presage sweep solve --alpha 0.05:40:60log --noise 0,0.5 --store runs",
-    "presage sweep simulate --alpha 0.5,1 --d 50,100 --seeds 8 --store trained",
-    "presage sweep solve --alpha 0.05:40:600log --store runs --slurm 20",
-    "presage sweep solve --alpha 0.1,1 --store runs --slurm-script sweep.sh",
-)
+EXAMPLES = {
+    "sweep": (
+        "presage sweep solve --alpha 0.05:40:60log --noise 0,0.5 --store runs",
+        "presage sweep simulate --alpha 0.5,1 --d 50,100 --seeds 8 --store trained",
+        "presage sweep solve --alpha 0.05:40:600log --store runs --slurm 20",
+        "presage sweep solve --alpha 0.1,1 --store runs --slurm-script sweep.sh",
+    ),
+}
+RUNS = {  # what can be computed over a grid, and the verb of the library that does it
+    "solve": "solve",
+    "simulate": "simulate",
+    "bayes": "bayes_optimal",
+    "ridgeless": "ridgeless",
+    "optimal": "optimal_regularization",
+    "thresholds": "thresholds",
+}
+
+
+def complete(incomplete: str) -> list[str]:
+    """Names for the shell."""
+    return [name for name in RUNS if name.startswith(incomplete)]
+
+
 Run = Annotated[
-    str, typer.Argument(help=f"What to compute: {', '.join(runs.RUNS)}.", metavar="RUN", autocompletion=runs.complete)
+    str, typer.Argument(help=f"What to compute: {', '.join(RUNS)}.", metavar="RUN", autocompletion=complete)
 ]
 Store = Annotated[
     Path | None,
@@ -40,16 +58,16 @@ Store = Annotated[
 Retry = Annotated[bool, typer.Option("--retry-failed", help="Compute cells that failed again.")]
 Dimensions = Annotated[
     str | None,
-    typer.Option("--d", help="Dimensions to train. Default 100.", show_default=False, rich_help_panel=trainers.PANEL),
+    typer.Option("--d", help="Dimensions to train. Default 100.", show_default=False, rich_help_panel=training.PANEL),
 ]
 Seeds = Annotated[
-    int | None,
-    typer.Option("--seeds", help="Networks a cell. Default 8.", show_default=False, rich_help_panel=trainers.PANEL),
+    str | None,
+    typer.Option("--seeds", help="Networks a cell. Default 8.", show_default=False, rich_help_panel=training.PANEL),
 ]
 Task = Annotated[
     str | None,
     typer.Option(
-        "--task", help="label or sequence.", metavar="NAME", show_default=False, rich_help_panel=trainers.PANEL
+        "--task", help="label or sequence.", metavar="NAME", show_default=False, rich_help_panel=training.PANEL
     ),
 ]
 Dask = Annotated[
@@ -100,9 +118,9 @@ def sweep(
     retry_failed: Retry = False,
     d: Dimensions = None,
     seeds: Seeds = None,
-    trainer: trainers.TrainerName = None,
+    trainer: training.TrainerName = None,
     task: Task = None,
-    workers: trainers.Workers = None,
+    workers: training.Workers = None,
     dask: Dask = None,
     part: Part = None,
     slurm: Slurm = None,
@@ -117,23 +135,31 @@ def sweep(
     pictures.check_picture(plot)
     import presage as ps
 
-    function = runs.function(run)
-    if run not in runs.WITHOUT_TRAINING and trainer != trainers.BAYES:
-        given.must_be_trainable()
-    given = given.without(*answers.UNUSED.get(run, ()))
+    if run not in RUNS:
+        raise CommandError(f"RUN must be one of {', '.join(RUNS)}. Got {run!r}. Use `presage sweep solve`.")
+    verb = RUNS[run]
+    given = given.without_what_plays_no_part_in(verb)
     grids = given.grids()
-    problem = given.problem(**{name: values[0] for name, values in grids.items()})
-    options = runs.training(run, problem, given.model.rectangular, d, seeds, trainer, task)
+    first = {name: values[0] for name, values in grids.items()}
+    shown: Sequence[Observable]
+    if run == "simulate":
+        planned = training.plan(given, trainer, {"task": task}, **first)
+        problem, options = planned.problem, {**planned.options, **_networks(d, seeds)}
+        shown = planned.measured
+    else:
+        _refuse_training(run, {"--d": d, "--seeds": seeds, "--trainer": trainer, "--task": task})
+        given.must_answer(verb)
+        problem, options = given.problem(**first), {}
+        shown = given.observables(verb)
     if not grids and not any(isinstance(value, list) for value in options.values()):
         raise CommandError("`presage sweep` goes over grids, and there is none. Use for example --alpha 0.05:40:60log.")
     _check_places(dask, slurm, slurm_script, slurm_option, workers, part)
-    shown = trainers.measured(trainer) if trainer == trainers.BAYES else cells.SHOWN
     if plot is not None:
-        from presage.cli import sweep_picture
+        from presage.cli import drawings
 
         if part is not None or slurm_script is not None:
             raise CommandError("`--plot` draws the whole table, and this has a part. Use it when all is computed.")
-        sweep_picture.check_curves(grids | options)
+        drawings.check_curves(grids | options)
     if slurm_script is not None:
         written = {"--d": d, "--seeds": seeds, "--trainer": trainer, "--task": task, "--workers": workers}
         count = prod(len(value) for value in (*grids.values(), *options.values()) if isinstance(value, list))
@@ -143,7 +169,7 @@ def sweep(
     with _executor(dask, slurm, slurm_option or []) as executor:
         found = ps.sweep(
             problem,
-            function,
+            getattr(ps, verb),
             store=store,
             executor=executor,
             processes=workers,
@@ -154,15 +180,16 @@ def sweep(
             **options,
         )
     rows = cells.rows(found)
+    shown = [one for one in shown if one.brief] or _with_bars(rows)
     failed = [row["outcome"] for row in rows if row["outcome"].startswith(FAILED)]
     if plot is not None and len(failed) < len(rows):
-        pictures.save(sweep_picture.draw(f"{run}: {given.title()}", found, shown, given), plot)
+        pictures.save(drawings.sweep(f"{run}: {given.title()}", found, shown, given), plot)
 
     def human(out: Console) -> None:
         say(out, f"{run}: {given.title()}")
-        cells.show(out, list(map(str, found.sizes)), rows, shown)
+        cells.show(out, list(map(str, found.sizes)), rows, [one.name for one in shown])
         say(out, cells.summary(rows))
-        tell_caveats(out, [in_options(str(found.attrs["damaged"]))] if "damaged" in found.attrs else [])
+        tell_caveats(out, [str(found.attrs["damaged"])] if "damaged" in found.attrs else [])
         if store is not None and part is None:
             say(out, f"table: {store / 'result.nc'}")
         if plot is not None and len(failed) < len(rows):
@@ -171,7 +198,26 @@ def sweep(
     content = {"problem": given.described(), "run": run, "version": found.attrs["version"], "rows": rows}
     emit(content, rows, human, json=json, csv=csv)
     if len(failed) == len(rows):
-        raise ComputationError(f"Every cell failed; the first {failed[0]}")
+        raise FailedError(f"Every cell failed; the first {failed[0]}")
+
+
+def _networks(d: str | None, seeds: str | None) -> dict[str, Any]:
+    """Dimension and seeds of `simulate`; several dimensions are one more grid."""
+    sizes = training.dimensions("100" if d is None else d)
+    found: dict[str, Any] = {"d": sizes if len(sizes) > 1 else sizes[0]}
+    return found if seeds is None else {**found, "seeds": training.seed_numbers(seeds)}
+
+
+def _refuse_training(run: str, written: dict[str, str | None]) -> None:
+    """Refuse the options of `simulate` where nothing is trained."""
+    for option, value in written.items():
+        if value is not None:
+            raise CommandError(f"`{option}` is for `presage sweep simulate`: {run} trains no network. Leave it out.")
+
+
+def _with_bars(rows: list[dict[str, Any]]) -> list[Observable]:
+    """The numbers with error bars, where the model does not declare which are asked for."""
+    return [Observable(name, name) for name in rows[0] if f"{name}_bar" in rows[0]]
 
 
 def _check_places(
@@ -224,7 +270,7 @@ def _command(given: Given, run: str, store: Path | None, options: dict[str, Any]
         raise CommandError(
             "`--slurm-script` needs a --store: its tasks share nothing else. Use for example --store runs."
         )
-    written = {**given.written(), **options, "--store": str(store.absolute())}
+    written = {**given.words_of_command(), **options, "--store": str(store.absolute())}
     words = [word for option, value in written.items() if value is not None for word in (option, str(value))]
     return [sys.executable, "-m", "presage", "sweep", run, *words, *(["--retry-failed"] if retry_failed else [])]
 

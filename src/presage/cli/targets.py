@@ -1,12 +1,16 @@
-"""The law of the target as one writes it: ``mp:0.5``, ``power:1.25,400``, ``masses:0@0.5,1@0.5``, a file.npy ..."""
+"""Laws as one writes them: ``mp:0.5``, ``power:1.25,400``, ``masses:0@0.5,1@0.5``, a file.npy ...
+
+Which can be written for a field follows from the class that it declares.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from presage.cli.mistakes import CommandError
+from presage.cli.errors import CommandError
+from presage.protocol.fields import Part
+from presage.protocol.model import NamedProblem, models
 
 
 class Form(NamedTuple):
@@ -14,91 +18,107 @@ class Form(NamedTuple):
 
     pattern: str
     example: str
-    means: str
+    made_by: str = ""  # class whose arguments are the numbers in their order; values with weights have none
+    least: int = 1  # numbers that it takes
+    most: int = 1
 
 
-SYMMETRIC = {
-    "mp": Form("mp:KAPPA_0", "mp:0.5", "Marchenko-Pastur: a Gaussian factor of width kappa_0 d"),
-    "power": Form("power:GAMMA,D", "power:1.25,400", "D eigenvalues that fall as i^-gamma"),
-    "masses": Form("masses:VALUE@WEIGHT,...", "masses:0@0.5,1@0.5", "given eigenvalues"),
-    "semicircle": Form("semicircle:VARIANCE,CENTRE", "semicircle:1,3", "Wigner's semicircle"),
+class Family(NamedTuple):
+    """The laws of one kind of number."""
+
+    of: str  # what they are laws of
+    matrix: str  # that has such numbers
+    forms: dict[str, Form]
+
+
+MASSES = Form("masses:VALUE@WEIGHT,...", "masses:0@0.5,1@0.5")
+SINGULAR_VALUES = "singular values"
+FAMILIES = {  # by the class that a field declares
+    "presage.laws.spectral_law.SpectralLaw": Family(
+        "eigenvalues",
+        "a symmetric matrix",
+        {
+            "mp": Form("mp:KAPPA_0", "mp:0.5", "MarchenkoPastur"),
+            "power": Form("power:GAMMA,D", "power:1.25,400", "PowerLaw", 2, 2),
+            "masses": MASSES,
+            "semicircle": Form("semicircle:VARIANCE,CENTRE", "semicircle:1,3", "Semicircle", 1, 2),
+        },
+    ),
+    "presage.laws.rectangular_law.RectangularLaw": Family(
+        SINGULAR_VALUES,
+        "a matrix without symmetry",
+        {"product": Form("product:RANK,ASPECT", "product:0.5,2", "GaussianProduct", 1, 2), "masses": MASSES},
+    ),
 }
-RECTANGULAR = {
-    "product": Form("product:RANK,ASPECT", "product:0.5,2", "a product of two Gaussian factors"),
-    "masses": Form("masses:VALUE@WEIGHT,...", "masses:0@0.5,1@0.5", "given singular values"),
-}
 
 
-def law(text: str, *, rectangular: bool = False) -> Any:
-    """Read a target: eigenvalues of a symmetric matrix, or singular values of a `rectangular` one."""
+def syntax(part: Part) -> str:
+    """The ways to write a value of a field; "" where there is none."""
+    family = FAMILIES.get(part.kind)
+    return "" if family is None else f"{', '.join(form.pattern for form in family.forms.values())}, or a file.npy"
+
+
+def in_words(python: str) -> str:
+    """A law as one writes it here, of the Python that makes it; what is no such law stays as it is."""
+    made_by, _, rest = python.partition("(")
+    for family in FAMILIES.values():
+        for kind, form in family.forms.items():
+            if form.made_by == made_by:
+                return f"{kind}:{rest.removesuffix(')').replace(' ', '')}"
+    return python
+
+
+def law(option: str, text: str, part: Part) -> Any:
+    """Read the law that was written for a field."""
+    family = FAMILIES.get(part.kind)
+    if family is None:
+        raise CommandError(
+            f"`{option}` cannot be written in a command: it is the {part.words}, made in Python by for example "
+            f"{part.example}. Leave it out, or name a problem that has it: --model module:name."
+        )
     if text.endswith(".npy"):
-        return _from_file(text, rectangular)
+        return _from_file(option, text, family)
     kind, _, rest = text.partition(":")
-    forms = RECTANGULAR if rectangular else SYMMETRIC
-    if kind not in forms:
-        raise CommandError(_unknown(text, forms, rectangular))
+    if kind not in family.forms:
+        raise CommandError(_unknown(option, text, family, part))
+    form = family.forms[kind]
     try:
-        made = MAKERS[kind](rest, rectangular)
+        return _made(rest, form) if form.made_by else _masses(rest, family)
     except ValueError as error:
-        form = forms[kind]
         said = str(error)
         if said.startswith(("could not convert", "invalid literal", "not ")):
             said = "its numbers cannot be read."
         raise CommandError(
-            f"`--target {text}` makes no law: {said} Write {form.pattern}, for example {form.example}."
+            f"`{option} {text}` makes no law: {said} Write {form.pattern}, for example {form.example}."
         ) from None
-    return made
 
 
-def _unknown(text: str, forms: dict[str, Form], rectangular: bool) -> str:
-    kind = text.partition(":")[0]
-    ways = ", ".join(form.pattern for form in forms.values())
-    if rectangular and kind in SYMMETRIC:
-        return (
-            f"`--target` must be a law of singular values here: this model learns a matrix without symmetry. "
-            f"Got --target {text}. Use {ways} or a file.npy."
-        )
-    if not rectangular and kind in RECTANGULAR:
-        return (
-            f"`--target` must be a law of eigenvalues here: this model learns a symmetric matrix. "
-            f"Got --target {text}. Use {ways} or a file.npy, or --model bilinear."
-        )
-    return f"`--target` must be {ways} or a file.npy. Got --target {text!r}. Use for example --target mp:0.5."
+def _unknown(option: str, text: str, family: Family, part: Part) -> str:
+    ways = syntax(part)
+    for kind, other in FAMILIES.items():
+        if text.partition(":")[0] in other.forms:
+            has = [named.name for model in models() for named in model.named if _takes(named, kind)]
+            return (
+                f"`{option}` must be a law of {family.of} here: this model learns {family.matrix}. "
+                f"Got {option} {text}. Use {ways}{f', or --model {has[0]}' if has else ''}."
+            )
+    return f"`{option}` must be {ways}. Got {option} {text!r}. Use for example {option} {in_words(part.example)}."
 
 
-def _numbers(text: str, least: int, most: int) -> list[float]:
+def _takes(named: NamedProblem, kind: str) -> bool:
+    return any(isinstance(field, Part) and field.kind == kind for field in named.fields.values())
+
+
+def _made(text: str, form: Form) -> Any:
+    import presage as ps
+
     numbers = [float(part) for part in text.split(",")]
-    if not least <= len(numbers) <= most:
+    if not form.least <= len(numbers) <= form.most:
         raise ValueError(f"it has {len(numbers)} numbers.")
-    return numbers
+    return getattr(ps, form.made_by)(*numbers)
 
 
-def _marchenko_pastur(text: str, rectangular: bool) -> Any:
-    import presage as ps
-
-    return ps.MarchenkoPastur(*_numbers(text, 1, 1))
-
-
-def _power(text: str, rectangular: bool) -> Any:
-    import presage as ps
-
-    gamma, d = _numbers(text, 2, 2)
-    return ps.PowerLaw(gamma, d)  # type: ignore[arg-type] # says what is wrong with a d that is not whole
-
-
-def _semicircle(text: str, rectangular: bool) -> Any:
-    import presage as ps
-
-    return ps.Semicircle(*_numbers(text, 1, 2))
-
-
-def _product(text: str, rectangular: bool) -> Any:
-    import presage as ps
-
-    return ps.GaussianProduct(*_numbers(text, 1, 2))
-
-
-def _masses(text: str, rectangular: bool) -> Any:
+def _masses(text: str, family: Family) -> Any:
     import presage as ps
 
     pairs = [part.partition("@") for part in text.split(",")]
@@ -107,19 +127,10 @@ def _masses(text: str, rectangular: bool) -> Any:
     if marked and len(marked) != len(values):
         raise ValueError("some values have a weight and some have none.")
     weights = [float(weight) for weight in marked] if marked else None
-    return ps.SingularValueMasses(values, weights) if rectangular else ps.PointMasses(values, weights)
+    return ps.SingularValueMasses(values, weights) if family.of == SINGULAR_VALUES else ps.PointMasses(values, weights)
 
 
-MAKERS: dict[str, Callable[[str, bool], Any]] = {
-    "mp": _marchenko_pastur,
-    "power": _power,
-    "semicircle": _semicircle,
-    "product": _product,
-    "masses": _masses,
-}
-
-
-def _from_file(name: str, rectangular: bool) -> Any:
+def _from_file(option: str, name: str, family: Family) -> Any:
     """Eigenvalues (singular values) from a list, or those of a matrix."""
     import numpy as np
 
@@ -127,19 +138,19 @@ def _from_file(name: str, rectangular: bool) -> Any:
 
     path = Path(name)
     if not path.is_file():
-        raise CommandError(f"`--target` names the file {name}, which does not exist. Save it with numpy.save first.")
+        raise CommandError(f"`{option}` names the file {name}, which does not exist. Save it with numpy.save first.")
     try:
         array = np.load(path, allow_pickle=False)
     except (ValueError, EOFError, OSError):
         raise CommandError(
-            f"`--target` must be a .npy file of numbers: {name} is not one. Save it with numpy.save."
+            f"`{option}` must be a .npy file of numbers: {name} is not one. Save it with numpy.save."
         ) from None
     try:
-        if not rectangular:
+        if family.of != SINGULAR_VALUES:
             return ps.Empirical(array)
         if getattr(array, "ndim", 0) != 2:
             return ps.SingularValueMasses(array)
         sides = sorted(array.shape)
         return ps.SingularValueMasses(np.linalg.svd(array, compute_uv=False), aspect=sides[1] / sides[0])
     except (ValueError, TypeError, ZeroDivisionError, np.linalg.LinAlgError) as error:
-        raise CommandError(f"`--target {name}` makes no law: {error}") from None
+        raise CommandError(f"`{option} {name}` makes no law: {error}") from None

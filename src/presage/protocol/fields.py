@@ -51,6 +51,7 @@ class Number(Declaration):
     label: str = ""  # of an axis, where the words are too long
     reason: str = ""  # why it must be so; the words by default
     remedy: str = ""  # by default: use for example the example
+    plays_no_part_in: tuple[str, ...] = ()  # verbs whose answer does not depend on it
 
     def checked(self, name: str, value: Any) -> Any:
         if self.optional and value is None:
@@ -62,6 +63,10 @@ class Number(Declaration):
             return checks.integer(name, value, at_least=least, at_most=most, reason=reason, remedy=remedy)
         bounds = {"above": self.above, "at_least": self.at_least, "at_most": self.at_most}
         return checks.real(name, value, reason=reason, remedy=remedy, **bounds)
+
+    def axis(self, name: str) -> str:
+        """The label of an axis along this number."""
+        return self.label or name.replace("_", " ")
 
 
 @final

@@ -28,6 +28,7 @@ class NamedProblem:
     fields: Mapping[str, Declaration]  # what the function takes, by name, in the order in which it is told
     begin: Mapping[str, Any] = field(default_factory=dict)  # what a view begins with, where it is not the default
     lacks: Mapping[str, str] = field(default_factory=dict)  # verbs without an answer, each with the reason
+    default: bool = False  # whether a view begins with it, where nobody names another
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         """Make the problem."""
@@ -44,6 +45,7 @@ class Model:
     verbs: Mapping[str, str | Callable[..., Any]]  # "solve" -> the function that answers it, or its place
     named: tuple[NamedProblem, ...] = ()
     measured: tuple[Observable, ...] = ()  # what a trained network shows
+    observables: Mapping[str, tuple[Observable, ...]] = field(default_factory=dict)  # what the answer to a verb shows
     trainers: Mapping[str, Any] = field(default_factory=dict)  # name -> class, or its place; the default first
     dimension: str = "dimension of a token"  # what `d` is
 

@@ -16,6 +16,8 @@ class Observable:
     words: str  # what it is, in a table
     label: str = ""  # on an axis; the name by default
     fraction: bool = False  # between 0 and 1, in steps of 1/d where networks are counted
+    brief: bool = True  # whether it is among the few that a narrow table or a picture has room for
+    clean_only: bool = False  # a threshold that is one for labels without noise only
 
     @property
     def axis(self) -> str:

@@ -46,6 +46,7 @@ class Prediction(Result):
 
     compared: ClassVar[tuple[str, ...]] = ()  # observables that networks have too
     minimises: ClassVar[bool] = True  # whether it is for the minimum of a loss, not for a posterior mean
+    spectrum_of: ClassVar[str] = "eigenvalues"  # what `spectrum` is the law of, in words
     spectrum_measured_as: ClassVar[str | None] = None  # what networks call the numbers of which `spectrum` is the law
 
 

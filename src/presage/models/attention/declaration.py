@@ -11,6 +11,7 @@ from presage.protocol.observables import Observable
 
 HERE = "presage.models.attention"
 MOST_TOKENS = 64
+LIMITS = ("ridgeless", "optimal_regularization")  # of a penalty: its strength plays no part in them
 
 TARGET = Part(
     "law of the target's eigenvalues",
@@ -39,6 +40,7 @@ ALPHA = Number(
     scale="logarithmic",
     example=0.5,
     reason="it is the number of samples over the squared dimension, n/d^2",
+    plays_no_part_in=("thresholds",),
 )
 NOISE = Number(
     "variance of the label noise",
@@ -58,6 +60,7 @@ KAPPA = Number(
     example=1.0,
     reason="it is the width of the student over the dimension, m/d",
     remedy="Use for example <kappa=1.0>.",
+    plays_no_part_in=("bayes_optimal",),
 )
 WEIGHT_DECAY = Number(
     "weight decay on the factors of the layer",
@@ -69,6 +72,7 @@ WEIGHT_DECAY = Number(
     example=0.01,
     reason="it is the price of the weights",
     remedy="Use for example <weight_decay=0.01>, or <weight_decay=0.0> with <ridgeless()>.",
+    plays_no_part_in=("bayes_optimal", "thresholds", *LIMITS),
 )
 RIDGE = Number(
     "ridge on a matrix that is trained entry by entry",
@@ -80,6 +84,7 @@ RIDGE = Number(
     example=0.01,
     reason="it is the price of the weights",
     remedy="Use for example <ridge=0.01>, or <ridge=0.0> with <ridgeless()>.",
+    plays_no_part_in=("bayes_optimal", "thresholds", *LIMITS),
 )
 STRENGTH = Number(  # of one part of an elastic net
     "strength of a penalty",
@@ -89,6 +94,7 @@ STRENGTH = Number(  # of one part of an elastic net
     example=0.1,
     reason="it is the strength of a penalty",
     remedy="Use for example ElasticSpectral(nuclear=0.1, ridge=0.05).",
+    plays_no_part_in=("bayes_optimal", "thresholds"),
 )
 N_TOKENS = Number(
     "tokens of a sequence",
@@ -99,7 +105,7 @@ N_TOKENS = Number(
     whole=True,
     example=2,
     reason="the softmax of a single entry is 1 whatever the weights, nothing can be learned",
-    remedy="Use for example <n_tokens=2>; for one token use quadratic_network.",
+    remedy="Use for example <n_tokens=2>; for one token use <quadratic_network>.",
 )
 N_TOKENS_FROM_ONE = Number(
     N_TOKENS.words,
@@ -110,7 +116,7 @@ N_TOKENS_FROM_ONE = Number(
     whole=True,
     example=1,
     reason="a sample has at least one token",
-    remedy="Use for example <n_tokens=2>; for one token use quadratic_network.",
+    remedy="Use for example <n_tokens=2>; for one token use <quadratic_network>.",
 )
 BETA = Number(
     "inverse temperature of the softmax",
@@ -140,32 +146,40 @@ THRESHOLD = Number(
     example=1.0,
     reason="it is the residual beyond which the loss grows linearly",
     remedy="Use for example <threshold=1.0>.",
+    plays_no_part_in=("bayes_optimal",),
 )
 
 TEST_ERROR = Observable("test_error", "loss on a fresh, noisy sample", "test error")
 TRAIN_LOSS = Observable("train_loss", "whole loss, with its penalty, over d^2", "training loss / d²")
-TRAIN_ERROR = Observable("train_error", "loss a sample at the minimum", "training error")
+TRAIN_ERROR = Observable("train_error", "loss a sample at the minimum", "training error", brief=False)
 ESTIMATION_ERROR = Observable("estimation_error", "|S_fit - S_0|_F^2 / d", "estimation error")
 RANK = Observable("rank", "fraction of non-zero eigenvalues", "rank / d", fraction=True)
 MEASURED = (TEST_ERROR, TRAIN_LOSS, TRAIN_ERROR, ESTIMATION_ERROR, RANK)  # of predictions and of networks alike
-REPLICON = Observable("replicon", "below 1: the prediction is stable")
+REPLICON = Observable("replicon", "below 1: the prediction is stable", brief=False)
 BAYES = (
     Observable("mmse", "least estimation error of any method"),
     TEST_ERROR,
     Observable("delta", "noise at which the target is seen"),
     Observable("mutual_information", "of all labels, over d^2, in nats", "information / d²"),
 )
-RECOVERY = "recovery"
 THRESHOLDS = (
-    Observable("interpolation", "labels are fitted exactly up to here", "interpolation"),
-    Observable("perfect_recovery", "weight decay finds the target from here", "recovery"),
-    Observable("unfactorized_recovery", "training S itself finds it from here", "recovery without factors"),
-    Observable("bayes_recovery", "the best of all methods finds it from here", "recovery (best method)"),
-    Observable("weak_recovery", "something is learned from here (low rank)", "weak recovery"),
+    Observable("interpolation", "labels are fitted exactly up to here"),
+    Observable("perfect_recovery", "weight decay finds the target from here", "recovery", clean_only=True),
+    Observable(
+        "unfactorized_recovery", "training S itself finds it from here", "recovery without factors", brief=False
+    ),
+    Observable(
+        "bayes_recovery", "the best of all methods finds it from here", "recovery (best method)", clean_only=True
+    ),
+    Observable("weak_recovery", "something is learned from here (low rank)", brief=False),
 )
 
-NO_SLOPE = "its output has no slope"
-UNTRAINED = dict.fromkeys(("solve", "simulate", "ridgeless", "optimal_regularization"), NO_SLOPE)
+NO_SLOPE = "its output has no slope, so that it cannot be trained"
+UNTRAINED = dict.fromkeys(("solve", "simulate", *LIMITS), NO_SLOPE)
+NOT_FIXED = (
+    "they are known where a label fixes what is seen of the scores, as that of a linear or a softmax output does"
+)
+TWO_STRENGTHS = "its penalty has two strengths, and it is known for one"
 NOISY = {"alpha": 0.5, "noise": 0.5}
 
 MODEL = Model(
@@ -181,6 +195,13 @@ MODEL = Model(
         "optimal_regularization": f"{HERE}.theory.regularization:optimal_regularization",
     },
     measured=MEASURED,
+    observables={
+        "solve": (*MEASURED, REPLICON),
+        "thresholds": THRESHOLDS,
+        "bayes_optimal": BAYES,
+        "ridgeless": MEASURED,
+        "optimal_regularization": MEASURED,
+    },
     trainers={
         "amp": f"{HERE}.experiment.amp:AMP",
         "lbfgs": "presage.training.lbfgs:LBFGS",
@@ -204,6 +225,7 @@ MODEL = Model(
                 "kappa": KAPPA,
             },
             begin=NOISY,
+            default=True,
         ),
         NamedProblem(
             "quadratic",
@@ -224,7 +246,7 @@ MODEL = Model(
                 "n_tokens": N_TOKENS_FROM_ONE,
                 "kappa": KAPPA,
             },
-            begin=NOISY,
+            begin={**NOISY, "n_tokens": 2},
         ),
         NamedProblem(
             "unfactorized",
@@ -247,7 +269,7 @@ MODEL = Model(
             f"{HERE}.named:hardmax_attention",
             {"target": TARGET, "alpha": ALPHA, "noise": NOISE, "kappa": KAPPA},
             begin=NOISY,
-            lacks=UNTRAINED,
+            lacks={**UNTRAINED, "thresholds": NOT_FIXED},
         ),
         NamedProblem(
             "pair-comparison",
@@ -263,6 +285,7 @@ MODEL = Model(
                 "kappa": KAPPA,
             },
             begin=NOISY,
+            lacks={"thresholds": NOT_FIXED, "ridgeless": NOT_FIXED},
         ),
         NamedProblem(
             "robust",
@@ -278,6 +301,7 @@ MODEL = Model(
                 "kappa": KAPPA,
             },
             begin=NOISY,
+            lacks={"thresholds": NOT_FIXED, "ridgeless": NOT_FIXED},
         ),
         NamedProblem(
             "elastic",
@@ -294,6 +318,7 @@ MODEL = Model(
                 "beta_0": BETA_0,
             },
             begin=NOISY,
+            lacks=dict.fromkeys(LIMITS, TWO_STRENGTHS),
         ),
     ),
 )

@@ -26,6 +26,7 @@ ALPHA = Number(
     scale="logarithmic",
     example=0.5,
     reason="it is the number of samples over the number of entries of the target",
+    plays_no_part_in=("thresholds",),
 )
 NOISE = Number(
     "variance of the label noise",
@@ -47,6 +48,7 @@ WEIGHT_DECAY = Number(
     example=0.01,
     reason="it multiplies the squared norm of both factors",
     remedy="Use for example <weight_decay=0.1>, <weight_decay=0.0> for its limit, or None where nothing is trained.",
+    plays_no_part_in=("bayes_optimal", "thresholds"),
 )
 N_TOKENS = Number(
     "tokens of a sequence",
@@ -67,7 +69,7 @@ ESTIMATION_ERROR = Observable("estimation_error", "|S_fit - S_0|_F^2 / (d L)", "
 MEASURED = (
     TEST_ERROR,
     Observable("train_loss", "whole loss, with its penalty, over d L", "training loss / d L"),
-    Observable("train_error", "loss a sample at the minimum", "training error"),
+    Observable("train_error", "loss a sample at the minimum", "training error", brief=False),
     ESTIMATION_ERROR,
     Observable("rank", "fraction of non-zero singular values", "rank / d", fraction=True),
 )
@@ -78,9 +80,11 @@ BAYES = (
     Observable("mutual_information", "of all labels, an entry, in nats", "information / d L"),
 )
 THRESHOLDS = (
-    Observable("strong_recovery", "the best of all methods finds it from here", "recovery (best method)"),
-    Observable("minimal_nuclear_norm", "the least nuclear norm finds it from here", "recovery"),
-    Observable("weak_recovery", "something is learned from here (low rank)", "weak recovery"),
+    Observable(
+        "strong_recovery", "the best of all methods finds it from here", "recovery (best method)", clean_only=True
+    ),
+    Observable("minimal_nuclear_norm", "the least nuclear norm finds it from here", "recovery", clean_only=True),
+    Observable("weak_recovery", "something is learned from here (low rank)", brief=False),
 )
 REGRESSION = {"target": TARGET, "alpha": ALPHA, "weight_decay": WEIGHT_DECAY, "noise": NOISE}
 BEGIN = {"alpha": 0.5, "noise": 0.5, "weight_decay": 0.01}
@@ -95,6 +99,7 @@ MODEL = Model(
         "bayes_optimal": f"{HERE}.bayes:bayes_optimal",
     },
     measured=MEASURED,
+    observables={"solve": MEASURED, "thresholds": THRESHOLDS, "bayes_optimal": BAYES},
     trainers={
         "proximal": "presage.training.proximal_gradient:ProximalGradient",
         "lbfgs": "presage.training.lbfgs:LBFGS",

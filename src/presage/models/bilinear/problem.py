@@ -61,7 +61,7 @@ class BilinearProblem(LearningProblem):
                 "have aspect 1",
                 "queries and keys of one token have the same dimension",
                 self.target,
-                "Use for example <target=GaussianProduct(0.5)>, or bilinear_regression for a rectangular target.",
+                "Use for example <target=GaussianProduct(0.5)>, or <bilinear_regression> for a rectangular target.",
             )
 
     @property

@@ -26,6 +26,7 @@ ALPHA = Number(
     scale="logarithmic",
     example=0.5,
     reason="it is the number of samples over the number of entries of the target, n/d and not n/d^2",
+    plays_no_part_in=("thresholds",),
 )
 WEIGHT_DECAY = Number(
     "weight decay on both factors of the vector",
@@ -37,6 +38,7 @@ WEIGHT_DECAY = Number(
     example=0.1,
     reason="it multiplies the squared norm of both factors",
     remedy="Use for example <weight_decay=0.1>, or <weight_decay=0.0> for its limit.",
+    plays_no_part_in=("thresholds",),
 )
 NOISE = Number(
     "variance of the label noise",
@@ -56,13 +58,13 @@ DRAW = Choice(
 MEASURED = (
     Observable("test_error", "loss on a fresh, noisy sample", "test error"),
     Observable("train_loss", "whole loss, with its penalty, over d", "training loss / d"),
-    Observable("train_error", "loss a sample at the minimum", "training error"),
+    Observable("train_error", "loss a sample at the minimum", "training error", brief=False),
     Observable("estimation_error", "|theta_fit - theta_0|^2 / d", "estimation error"),
     Observable("nonzero", "fraction of non-zero entries", "non-zero / d", fraction=True),
 )
 THRESHOLDS = (
     Observable("interpolation", "all samples can be fitted up to here", "interpolation"),
-    Observable("minimal_l1_norm", "the least l1 norm finds it from here", "recovery"),
+    Observable("minimal_l1_norm", "the least l1 norm finds it from here", "recovery", clean_only=True),
 )
 
 MODEL = Model(
@@ -74,6 +76,7 @@ MODEL = Model(
         "thresholds": f"{HERE}.thresholds:thresholds",
     },
     measured=MEASURED,
+    observables={"solve": MEASURED, "thresholds": THRESHOLDS},
     trainers={
         "lasso": f"{HERE}.experiment.lasso:Lasso",
         "proximal": "presage.training.proximal_gradient:ProximalGradient",

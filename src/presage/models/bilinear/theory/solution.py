@@ -104,6 +104,7 @@ class BilinearSolution(Prediction):
 
     observables = MEASURED
     compared = tuple(observable.name for observable in MEASURED)
+    spectrum_of = "singular values"
 
     @cached_property
     def spectrum(self) -> LearnedSingularValues:

@@ -1,0 +1,316 @@
+"""What the theory answers, as numbers: `presage solve`, `curve`, `thresholds` and `bayes`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from math import isinf
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from presage.cli import numbers, pictures
+from presage.cli.errors import CommandError, FailedError, in_options, option
+from presage.cli.options import Given, takes_problem
+from presage.cli.output import (
+    Csv,
+    Json,
+    check_format,
+    console,
+    emit,
+    heading,
+    say,
+    table,
+    tell_caveats,
+    with_caveats,
+)
+from presage.protocol.observables import Observable, by_name
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+EXAMPLES = {
+    "solve": (
+        "presage solve --alpha 0.5 --noise 0.5 --weight-decay 0.01",
+        "presage solve --model quadratic --target power:1.25,400 --alpha 1 --json",
+    ),
+    "curve": (
+        "presage curve --alpha 0.05:40:60log --plot curve.png",
+        "presage curve --alpha 0.1:1:4 --bayes --csv",
+        "presage curve --model quadratic --weight-decay 0.01,0.1,1 --alpha 2 --json",
+    ),
+    "thresholds": (
+        "presage thresholds --target mp:0.2 --noise 0",
+        "presage thresholds --model bilinear --target product:0.5 --json",
+    ),
+    "bayes": (
+        "presage bayes --alpha 0.5 --noise 0.5",
+        "presage bayes --model hardmax --target mp:0.2 --alpha 2 --noise 0 --json",
+    ),
+}
+DIGITS = 7  # of a number in a table of 80 columns
+MOST_COLUMNS = 4
+Ridgeless = Annotated[bool, typer.Option("--ridgeless", help="The limit of vanishing regularisation.")]
+Optimal = Annotated[bool, typer.Option("--optimal", help="At the regularisation of least test error.")]
+Bayes = Annotated[bool, typer.Option("--bayes", help="Add the Bayes-optimal errors.")]
+Show = Annotated[
+    str | None,
+    typer.Option(
+        "--show",
+        help="Observables that --plot draws, one panel each; by default the first one and the first fraction.",
+        metavar="NAMES",
+        show_default=False,
+    ),
+]
+
+
+@takes_problem
+def solve(
+    given: Given, ridgeless: Ridgeless = False, optimal: Optimal = False, json: Json = False, csv: Csv = False
+) -> None:
+    """Predict errors, loss and rank at the minimum of the loss, each with its error bar."""
+    check_format(json, csv)
+    verb = _verb(ridgeless, optimal)
+    given.must_answer(verb)
+    given = given.without_what_plays_no_part_in(verb)
+    _emit_answer(given, _predict(given.problem(), verb), json=json, csv=csv)
+
+
+@takes_problem
+def bayes(given: Given, json: Json = False, csv: Csv = False) -> None:
+    """Find the Bayes-optimal error: the least that any method reaches that knows the law of the target."""
+    check_format(json, csv)
+    import presage as ps
+
+    given.must_answer("bayes_optimal")
+    given = given.without_what_plays_no_part_in("bayes_optimal")
+    _emit_answer(given, ps.bayes_optimal(given.problem()), json=json, csv=csv)
+
+
+def _verb(ridgeless: bool, optimal: bool) -> str:
+    """The verb for the penalty given, the vanishing one, or the best one."""
+    if ridgeless and optimal:
+        raise CommandError("`--ridgeless` and `--optimal` exclude each other: one penalty is meant. Leave one out.")
+    return "ridgeless" if ridgeless else "optimal_regularization" if optimal else "solve"
+
+
+def _predict(problem: Any, verb: str, init: Any = None) -> Any:
+    """The prediction, started from a neighbour where the model can be."""
+    import presage as ps
+
+    function = getattr(ps, verb)
+    if init is not None and "init" in ps.option_names(function, problem):
+        return function(problem, init=init)
+    return function(problem)
+
+
+def _numbers(answer: Any) -> dict[str, numbers.Measured | float]:
+    """Every number of an answer, the ones that people ask for first."""
+    solution = getattr(answer, "solution", answer)  # an optimum has the prediction there
+    found: dict[str, numbers.Measured | float] = {}
+    if solution is not answer:
+        found[answer.name] = float(answer.value)
+    bars = solution.error_bars
+    for name in dict.fromkeys([*by_name(solution.observables), *bars]):
+        value = float(getattr(solution, name))
+        found[name] = numbers.Measured(value, float(bars[name])) if name in bars else value
+    return found
+
+
+def _emit_answer(given: Given, answer: Any, *, json: bool, csv: bool) -> None:
+    """A table of an answer: each observable with its error bar and its meaning."""
+    found = _numbers(answer)
+    row = with_caveats(found, answer.caveats)
+    meanings = {one.name: one.words for one in getattr(answer, "solution", answer).observables}
+    if hasattr(answer, "solution"):
+        meanings = {answer.name: "of least test error", **meanings}
+
+    def human(out: Console) -> None:
+        say(out, given.title())
+        lines = [(name, *numbers.cells(found[name]), words) for name, words in meanings.items()]
+        table(out, ("observable", "value", "±", "meaning"), lines, words=("observable", "meaning"))
+        tell_caveats(out, answer.caveats)
+
+    emit({"problem": given.described(), **row}, [row], human, json=json, csv=csv)
+
+
+@takes_problem
+def curve(
+    given: Given,
+    bayes: Bayes = False,
+    ridgeless: Ridgeless = False,
+    optimal: Optimal = False,
+    json: Json = False,
+    csv: Csv = False,
+    plot: pictures.Plot = None,
+    show: Show = None,
+) -> None:
+    """Predict along one grid: any number of the problem, such as --alpha 0.05:40:60log, 0:1:11 or 0.1,0.5,2."""
+    check_format(json, csv)
+    pictures.check_picture(plot)
+    verb = _verb(ridgeless, optimal)
+    given.must_answer(verb)
+    if bayes:
+        given.must_answer("bayes_optimal")
+    given = given.without_what_plays_no_part_in(verb)
+    observables: Sequence[Observable] = given.observables(verb)
+    if observables:  # a model of one's own need not declare them; then they are known when the first point is
+        _shown(show, observables)
+    name, values = _the_grid(given)
+    rows, seen = _rows(given, name, values, verb)
+    observables = observables or seen
+    if bayes:
+        rows = _with_bayes(given, name, rows)
+    solved = [row for row in rows if any(one.name in row for one in observables)]
+    if plot is not None and solved:
+        from presage.cli import drawings
+
+        drawn = drawings.curve(given, name, rows, _shown(show, observables), _marks(given, name, values))
+        pictures.save(drawn, plot)
+
+    def human(out: Console) -> None:
+        say(out, given.title())
+        columns = [one.name for one in observables if one.brief][:MOST_COLUMNS]
+        columns += ["bayes_test_error"] if any("bayes_test_error" in row for row in rows) else []
+        lines = [[numbers.text(row[name]), *(_cell(row.get(column)) for column in columns)] for row in rows]
+        table(out, [heading(column) for column in (name, *columns)], lines)
+        tell_caveats(out, _gathered(name, rows))
+        if plot is not None and solved:
+            say(out, f"drawn: {plot}")
+
+    emit({"problem": given.described(), "grid": name, "rows": rows}, rows, human, json=json, csv=csv)
+    if not solved:
+        raise FailedError(f"No point of the curve could be solved. {rows[0]['caveats'][0]}")
+
+
+def _the_grid(given: Given) -> tuple[str, list[float]]:
+    found = given.grids()
+    if len(found) > 1:
+        names = " and ".join(map(option, found))
+        raise CommandError(f"`presage curve` goes along one grid. Got {names}. Use `presage sweep solve` for several.")
+    if not found:
+        example = next(iter(given.numbers()), None)
+        use = f" Use for example {option(example)} 0.05:40:60log." if example else ""
+        raise CommandError(f"`presage curve` goes along a grid, and there is none.{use}")
+    return found.popitem()
+
+
+def _shown(show: str | None, observables: Sequence[Observable]) -> list[Observable]:
+    """The observables that are drawn: those named, or the first one and the first that is a fraction."""
+    if show is None:
+        fractions = [one for one in observables[1:] if one.fraction]
+        return [*observables[:1], *fractions[:1]]
+    known = by_name(observables)
+    names = [name.strip().replace("-", "_") for name in show.split(",")]
+    if any(name not in known for name in names):
+        raise CommandError(
+            f"`--show` must name observables: {', '.join(known)}. Got --show {show!r}. Use --show {next(iter(known))}."
+        )
+    return [known[name] for name in names]
+
+
+def _rows(given: Given, name: str, values: list[float], verb: str) -> tuple[list[dict[str, Any]], Sequence[Observable]]:
+    """Solve point by point, each started from the one before; a point that fails has its reason instead of numbers.
+
+    The observables are those of the last point that was solved.
+    """
+    import presage as ps
+
+    # All points are checked before the first is solved.
+    problems = [given.problem(**{name: value}) for value in values]
+    rows: list[dict[str, Any]] = []
+    before: Any = None
+    for value, problem in zip(values, _with_bar(problems), strict=True):
+        try:
+            before = _predict(problem, verb, before)
+        except ps.SolveError as error:
+            rows.append({name: value, "caveats": [f"failed: {in_options(error)}"]})
+            continue
+        row = with_caveats(_numbers(before), before.caveats)
+        rows.append({name: value, **{key: number for key, number in row.items() if key != name}})
+    return rows, () if before is None else getattr(before, "solution", before).observables
+
+
+def _with_bar(problems: list[Any]) -> Iterable[Any]:
+    from rich.progress import track
+
+    out = console(stderr=True)
+    return track(problems, description="solving", console=out, transient=True, disable=not out.is_terminal)
+
+
+def _with_bayes(given: Given, name: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    import presage as ps
+
+    problems = [given.problem(**{name: row[name]}) for row in rows]
+    if name == "alpha":
+        best = ps.bayes_curve(problems[0], alpha=[problem.alpha for problem in problems])
+    else:
+        best = [ps.bayes_optimal(problem) for problem in problems]
+    found = []
+    for row, answer in zip(rows, best, strict=True):
+        known = _numbers(answer)
+        added = {f"bayes_{key}": known[key] for key in ("test_error", "estimation_error") if key in known}
+        found.append({**row, **added, "caveats": [*row["caveats"], *answer.caveats]})
+    return found
+
+
+def _marks(given: Given, name: str, values: list[float]) -> Iterator[tuple[Observable, float]]:
+    """Thresholds within the picture, where they are known; some are those of clean labels."""
+    import presage as ps
+
+    if name != "alpha":
+        return
+    problem = given.problem(alpha=values[0])
+    try:
+        found = ps.thresholds(problem)
+    except ValueError:  # a problem whose thresholds are not known
+        return
+    noisy = getattr(problem, "noise", 0.0) > 0.0
+    for threshold in found.observables:
+        at = float(getattr(found, threshold.name))
+        if threshold.brief and min(values) <= at <= max(values) and not (noisy and threshold.clean_only):
+            yield threshold, at
+
+
+def _gathered(name: str, rows: list[dict[str, Any]]) -> list[str]:
+    """Every caveat once, with the points it is about."""
+    about: dict[str, list[str]] = {}
+    for row in rows:
+        for line in row["caveats"]:
+            about.setdefault(line, []).append(numbers.text(row[name]))
+    return [
+        line if len(points) == len(rows) else f"at {name} = {_range(points)}: {line}" for line, points in about.items()
+    ]
+
+
+def _range(points: list[str]) -> str:
+    return ", ".join(points) if len(points) <= 4 else f"{points[0]} ... {points[-1]} ({len(points)} points)"
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "failed"
+    return numbers.with_bar(value, DIGITS) if isinstance(value, numbers.Measured) else numbers.text(value)
+
+
+@takes_problem
+def thresholds(given: Given, json: Json = False, csv: Csv = False) -> None:
+    """Say how many samples are needed, in alpha: interpolation, recovery, learning at all."""
+    check_format(json, csv)
+    import presage as ps
+
+    given.must_answer("thresholds")
+    given = given.without_what_plays_no_part_in("thresholds")
+    found = ps.thresholds(given.problem())
+    values = {one.name: float(getattr(found, one.name)) for one in found.observables}
+
+    def human(out: Console) -> None:
+        say(out, given.title())
+        lines = [
+            (one.name, "none" if isinf(values[one.name]) else numbers.text(values[one.name]), one.words)
+            for one in found.observables
+        ]
+        table(out, ("threshold", "alpha", "meaning"), lines, words=("threshold", "meaning"))
+        tell_caveats(out, found.caveats)
+
+    row = with_caveats(values, found.caveats)
+    emit({"problem": given.described(), **row}, [row], human, json=json, csv=csv)

@@ -1,0 +1,323 @@
+"""The finite networks: `presage simulate` trains and measures them, `presage compare` sets them beside the theory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isnan
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from presage.cli import numbers, pictures
+from presage.cli.errors import CommandError, InterruptionError, option
+from presage.cli.options import Given, takes_problem
+from presage.cli.output import Csv, Json, check_format, emit, say, silent, table, tell_caveats
+from presage.cli.spectrum import predicted_bulks
+from presage.protocol.model import Model, found, models
+from presage.protocol.observables import Observable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+EXAMPLES = {
+    "simulate": (
+        "presage simulate --d 20 --seeds 4",
+        "presage simulate --model quadratic --d 20 --seeds 3 --trainer lbfgs --csv",
+    ),
+    "compare": (
+        "presage compare --d 50,100 --seeds 8",
+        "presage compare --model quadratic --alpha 1 --d 20,40 --seeds 4 --json",
+    ),
+}
+PANEL = "The training"
+EXPLAINED = "z counts standard errors, fewer where they rest on few seeds (Student's law); below 3 is agreement."
+MOST_COLUMNS = 3  # dimensions that fit a table of 80 columns
+
+
+def trainer_names() -> list[str]:
+    """Names of the trainers of every model."""
+    return list(dict.fromkeys(name for model in models() for name in model.trainers))
+
+
+def _trainers() -> str:
+    """The trainers in the help: all, and which is the default of which model."""
+    first: dict[str, list[str]] = {}
+    for model in models():
+        if model.trainers:
+            first.setdefault(next(iter(model.trainers)), []).append(model.name)
+    (usual, _), *others = first.items()
+    also = "; ".join(f"{', '.join(names)} {name}" for name, names in others)
+    return f"{', '.join(trainer_names())}. Default {usual}{f' ({also})' if also else ''}."
+
+
+Dimension = Annotated[
+    int, typer.Option("--d", help="Dimension: of a token, or what the model calls so.", rich_help_panel=PANEL)
+]
+Dimensions = Annotated[
+    str,
+    typer.Option("--d", help="Dimensions to train; several are extrapolated as a + b/d.", rich_help_panel=PANEL),
+]
+Seeds = Annotated[
+    str,
+    typer.Option("--seeds", help="Networks to train, on independent data; or the seeds: 0,1,2.", rich_help_panel=PANEL),
+]
+TrainerName = Annotated[
+    str | None,
+    typer.Option(
+        "--trainer",
+        help=_trainers(),
+        metavar="NAME",
+        show_default=False,
+        autocompletion=lambda incomplete: [name for name in trainer_names() if name.startswith(incomplete)],
+        rich_help_panel=PANEL,
+    ),
+]
+Task = Annotated[
+    str | None,
+    typer.Option(
+        "--task",
+        help="What is fitted: label (the attention matrix, the default) or sequence (the output tokens).",
+        metavar="NAME",
+        show_default=False,
+        autocompletion=lambda incomplete: [name for name in ("label", "sequence") if name.startswith(incomplete)],
+        rich_help_panel=PANEL,
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option("--workers", help="Networks or cells at a time. Default: all cores.", show_default=False),
+]
+Eigenvalues = Annotated[
+    bool, typer.Option("--eigenvalues", help="Put every eigenvalue, or singular value, into --json too.")
+]
+
+
+@takes_problem
+def simulate(
+    given: Given,
+    d: Dimension = 100,
+    seeds: Seeds = "8",
+    trainer: TrainerName = None,
+    task: Task = None,
+    workers: Workers = None,
+    eigenvalues: Eigenvalues = False,
+    json: Json = False,
+    csv: Csv = False,
+    plot: pictures.Plot = None,
+) -> None:
+    """Train networks of dimension d on sampled data, one a seed, and measure what they learned."""
+    check_format(json, csv)
+    pictures.check_picture(plot)
+    planned = plan(given, trainer, {"task": task, "processes": workers})
+    ensemble = _train(planned, d, seed_numbers(seeds))
+    measured = ensemble.measured
+    means = {one.name: numbers.Measured(ensemble.mean(one.name), ensemble.standard_error(one.name)) for one in measured}
+    done = len(ensemble.seeds) - len(ensemble.failures)
+    single = ["one network has no standard error: use more --seeds."] if done == 1 else silent(means)
+    caveats = [*ensemble.caveats, *single]
+    if plot is not None:
+        from presage.cli import drawings
+
+        pictures.save(drawings.networks(given, [ensemble], None, ()), plot)
+
+    def human(out: Console) -> None:
+        say(out, given.title())
+        say(out, f"{done} {ensemble.noun} of d = {d}, trained by {type(ensemble.trainer).__name__}")
+        lines = [(one.name, *numbers.cells(means[one.name]), one.words) for one in measured]
+        table(out, ("observable", "mean", "± s.e.", "meaning"), lines, words=("observable", "meaning"))
+        tell_caveats(out, caveats)
+        if plot is not None:
+            say(out, f"drawn: {plot}")
+
+    content = {
+        "problem": given.described(),
+        "d": d,
+        "trainer": str(ensemble.trainer),
+        **means,
+        "seeds": _per_seed(ensemble, ensemble.arrays if eigenvalues else ()),
+    }
+    emit({**content, "caveats": caveats}, _per_seed(ensemble), human, json=json, csv=csv)
+
+
+class Plan(NamedTuple):
+    """What is trained, and how."""
+
+    problem: Any
+    minimises: bool  # whether the trainer looks for a minimum of the loss, not for a posterior mean
+    options: dict[str, Any]  # of `simulate`, beside d and the seeds
+    measured: tuple[Observable, ...]  # what such networks show
+
+
+def plan(given: Given, trainer: str | None, others: dict[str, Any], **at: float) -> Plan:
+    """Choose the trainer and the options; what the model does not take is refused by name."""
+    import presage as ps
+
+    model: Model = given.chosen.model or given.problem(**at).model
+    kind = _kind(trainer, model)
+    minimises = getattr(kind, "minimises", True)
+    if minimises:
+        given.must_answer("simulate")
+    problem = given.problem(**at)
+    taken = ps.option_names(ps.simulate, problem)
+    options = {name: value for name, value in others.items() if value is not None}
+    for name in options:
+        if name not in taken:
+            known = ", ".join(option(other) for other in ("d", "seeds", "trainer", *others) if other in taken)
+            raise CommandError(
+                f"`{option(name)}` is no option of --model {given.chosen.name}, whose networks have {known}. "
+                "Leave it out."
+            )
+    measured = model.measured
+    if not minimises:  # what needs no minimum of the loss is what the prediction of the posterior mean has too
+        prediction = ps.bayes_optimal(problem)
+        measured = tuple(one for one in measured if hasattr(prediction, one.name))
+        options["trainer"] = kind(prediction.denoiser)
+    elif trainer is not None:
+        options["trainer"] = kind()
+    return Plan(problem, minimises, options, measured)
+
+
+def _kind(name: str | None, model: Model) -> Any:
+    """The class of a trainer, by default the first of the model; None where it has none to choose from."""
+    if name is None:
+        return found(next(iter(model.trainers.values()))) if model.trainers else None
+    if name not in model.trainers:
+        has = f"one of {', '.join(model.trainers)}" if model.trainers else "left out: this model has one way to train"
+        use = f" Use {next(iter(model.trainers))}." if model.trainers else ""
+        raise CommandError(f"`--trainer` must be {has}. Got --trainer {name!r}.{use}")
+    return found(model.trainers[name])
+
+
+def _train(planned: Plan, d: int, seeds: int | list[int]) -> Any:
+    """Train an ensemble; Ctrl-C says what is lost."""
+    import presage as ps
+
+    try:
+        return ps.simulate(planned.problem, d=d, seeds=seeds, **planned.options)
+    except KeyboardInterrupt:
+        raise InterruptionError(
+            "Interrupted; the networks trained so far are lost. "
+            "`presage sweep simulate --store FOLDER` keeps what is done and goes on."
+        ) from None
+
+
+def dimensions(text: str) -> list[int]:
+    """Dimensions such as ``50,100``, each once."""
+    return list(dict.fromkeys(_whole("--d", text, "50,100")))
+
+
+def seed_numbers(text: str) -> int | list[int]:
+    """How many seeds, or which: ``8`` or ``0,1,2``."""
+    counts = _whole("--seeds", text, "8")
+    return counts if len(counts) > 1 else counts[0]
+
+
+def _whole(name: str, text: str, example: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise CommandError(
+            f"`{name}` must be whole numbers. Got {name} {text!r}. Use for example {name} {example}."
+        ) from None
+
+
+def _per_seed(ensemble: Any, arrays: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """One row a network."""
+    rows = []
+    for index, seed in enumerate(ensemble.seeds):
+        row: dict[str, Any] = {"seed": seed, "d": ensemble.d}
+        row |= {one.name: float(getattr(ensemble, one.name)[index]) for one in ensemble.measured}
+        if hasattr(ensemble, "converged"):
+            row["converged"] = bool(ensemble.converged[index])
+        row |= {name: getattr(ensemble, name)[index] for name in arrays}
+        failure = ensemble.failures.get(seed)
+        rows.append({**row, "outcome": "done" if failure is None else f"failed: {failure}"})
+    return rows
+
+
+@takes_problem
+def compare(
+    given: Given,
+    d: Dimensions = "50,100",
+    seeds: Seeds = "8",
+    trainer: TrainerName = None,
+    task: Task = None,
+    workers: Workers = None,
+    json: Json = False,
+    csv: Csv = False,
+    plot: pictures.Plot = None,
+) -> None:
+    """Predict, train, and say for every observable whether the two agree."""
+    check_format(json, csv)
+    pictures.check_picture(plot)
+    import presage as ps
+
+    sizes, networks = dimensions(d), seed_numbers(seeds)
+    if networks in (0, 1):
+        raise CommandError(
+            "`--seeds` must be at least 2 here: one network has no standard error to compare by. "
+            f"Got --seeds {seeds}. Use for example --seeds 8."
+        )
+    planned = plan(given, trainer, {"task": task, "processes": workers})
+    given.must_answer("solve" if planned.minimises else "bayes_optimal")
+    prediction = (ps.solve if planned.minimises else ps.bayes_optimal)(planned.problem)
+    ensembles = [_train(planned, size, networks) for size in sizes]
+    found = ps.compare(prediction, *ensembles)
+    if plot is not None:
+        from presage.cli import drawings
+
+        pictures.save(drawings.networks(given, ensembles, prediction, predicted_bulks(prediction)), plot)
+    rows = [_row(row) for row in found.rows]
+
+    def human(out: Console) -> None:
+        say(out, given.title())
+        by_size = [f"d_{size}" for size in found.rows[0].d] if len(sizes) <= MOST_COLUMNS else []
+        lines = [
+            [
+                row["observable"],
+                *(numbers.with_bar(row[name], 6) for name in ("prediction", *by_size, "limit")),
+                _z(row),
+                row["verdict"],
+            ]
+            for row in rows
+        ]
+        head = (
+            "observable",
+            "predicted",
+            *(name.replace("_", " = ") for name in by_size),
+            "d → ∞" if len(sizes) > 1 else "trained",
+            "z",
+            "verdict",
+        )
+        table(out, head, lines, words=("observable", "verdict"))
+        say(out, EXPLAINED)
+        for spectrum in found.spectra:
+            out.print(spectrum.sentence)
+        tell_caveats(out, found.caveats)
+        if plot is not None:
+            say(out, f"drawn: {plot}")
+
+    content = {
+        "problem": given.described(),
+        "agrees": found.agrees,
+        "rows": rows,
+        "spectra": [spectrum._asdict() for spectrum in found.spectra],
+        "caveats": [*found.caveats, *(line for row in rows for line in silent(row))],
+    }
+    emit(content, rows, human, json=json, csv=csv)
+
+
+def _row(row: Any) -> dict[str, Any]:
+    sizes = zip(row.d, row.mean, row.standard_error, strict=True)
+    return {
+        "observable": row.name,
+        "prediction": numbers.Measured(row.prediction, row.error_bar),
+        **{f"d_{size}": numbers.Measured(float(mean), float(error)) for size, mean, error in sizes},
+        "limit": numbers.Measured(row.a, row.a_error),
+        "z": float(row.z),
+        "verdict": "unknown" if isnan(row.z) else "agree" if row.agrees else "differ",
+    }
+
+
+def _z(row: dict[str, Any]) -> str:
+    return "" if isnan(row["z"]) else f"{row['z']:+.1f}"
