@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import importlib
+import inspect
 import io
 import json
 import math
@@ -12,6 +13,7 @@ import re
 import shlex
 import subprocess
 import sys
+import typing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -24,10 +26,13 @@ from typer.testing import CliRunner
 import presage as ps
 from presage.cli import errors, figure, lookup, models, predictions, spectrum, sweep, training
 from presage.cli.app import app
-from presage.cli.errors import CommandError, in_options, told
+from presage.cli.errors import CommandError, in_options, option, told
 from presage.cli.grids import grid
 from presage.cli.numbers import Measured, cells, with_bar
 from presage.protocol.errors import InputError, SolveError
+from presage.protocol.model import found
+from presage.protocol.model import models as every_model
+from presage.protocol.trainer import Trainer
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM: Any = get_command(app)
@@ -327,6 +332,14 @@ class TestTraining:
         assert [float(row["rank"]) for row in rows] == pytest.approx(list(known.rank))
         assert {row["outcome"] for row in rows} == {"done"}
 
+    def test_networks_of_chosen_seeds_and_matrices_on_several_processes(self):
+        arguments = ["simulate", "--model", "bilinear", "--d", "8", "--seeds", "3,5", "--workers", "2"]
+        found = from_json(*arguments)
+        problem = ps.bilinear_regression(ps.GaussianProduct(0.5), alpha=0.5, noise=0.5, weight_decay=0.01)
+        known = ps.simulate(problem, d=8, seeds=[3, 5], processes=1)
+        assert [row["seed"] for row in found["seeds"]] == [3, 5]
+        assert found["test_error"] == pytest.approx(known.mean("test_error"), rel=1e-9)
+
     def test_a_single_network_has_no_error_bar_and_says_so(self):
         arguments = ["simulate", *QUADRATIC, "--d", "8", "--seeds", "1", "--workers", "1"]
         found = from_json(*arguments)
@@ -490,8 +503,6 @@ class TestSweep:
         """Taking the cells out of the table one by one takes longer than computing them."""
         import xarray as xr
 
-        from presage.cli.cells import rows
-
         values = np.arange(6.0).reshape(2, 3)
         done = np.full((2, 3), "done", dtype=object)
         table: dict[str, Any] = {
@@ -502,7 +513,7 @@ class TestSweep:
         table["eigenvalues"] = (("a", "b", "k"), np.zeros((2, 3, 4)))
         found = xr.Dataset({**table, "seconds": ("b", [1.0, 2.0, 3.0])}, coords={"a": [5, 6], "b": ["x", "y", "z"]})
         monkeypatch.delattr(xr.Dataset, "isel")
-        gathered = rows(found)
+        gathered = sweep.rows_of(found)
         assert [(row["a"], row["b"], row["loss"], row["seconds"]) for row in gathered] == [
             (a, b, values[i, j], j + 1.0) for i, a in enumerate((5, 6)) for j, b in enumerate("xyz")
         ]
@@ -692,7 +703,18 @@ MISTAKES = [
     (["simulate", "--trainer", "sgd"], "`--trainer` must be one of amp"),
     (["simulate", "--task", "translation"], "`--task` must be"),
     (["simulate", "--d", "100000"], "`--d` must be such that"),
-    (["simulate", "--model", "bilinear", "--task", "sequence"], "Leave it out."),
+    (["simulate", "--model", "bilinear", "--task", "sequence"], "`--task` is no option of --model bilinear"),
+    (["simulate", "--model", "bilinear", "--trainer", "amp"], "`--trainer` must be one of proximal, lbfgs, bayes-amp."),
+    (["simulate", "--d", "10", "--seeds", "two"], "Use for example --seeds 8."),
+    (["simulate", "--d", "10", "--seeds", "1,1"], "Got --seeds 1,1."),
+    (["sweep", "simulate", "--alpha", "1,2", "--seeds", "0,1"], "Use for example --seeds 8."),
+    (["sweep", "bayes", "--model", "bilinear", "--alpha", "1,2", "--task", "label"], "bayes trains no network"),
+    (["solve", "--model", "bilinear", "--ridgeless"], "--model bilinear has no `presage solve --ridgeless`"),
+    (["solve", "--model", "elastic", "--optimal"], "its penalty has two strengths"),
+    (["sweep", "thresholds", "--model", "robust", "--noise", "0,1"], "--model robust has no `presage thresholds`"),
+    (["simulate", "--model", "hardmax"], "its output has no slope"),
+    (["solve", "--model", "untied", "--target", "product:0.5,2"], "or --model bilinear for a rectangular target."),
+    (["solve", "--threshold", "1"], "which has --target, --alpha, --weight-decay, --noise, --tokens, --beta"),
     (["compare", "--d", "10,x"], "Use for example --d 50,100."),
     (["compare", "--d", "10,20", "--seeds", "1"], "Use for example --seeds 8."),
     (["sweep"], "RUN"),
@@ -827,11 +849,47 @@ def test_problem_options_have_one_wording_everywhere():
     for name in ("solve", "curve", "spectrum", "thresholds", "bayes", "simulate", "compare", "sweep"):
         command = commands()[name]
         arguments = ["solve"] if name == "sweep" else []
-        for option in command.get_params(command.make_context(name, arguments)):
-            if "--alpha" in option.opts or "--target" in option.opts or "--kappa" in option.opts:
-                described.setdefault(option.opts[0], set()).add(option.help)
+        for param in command.get_params(command.make_context(name, arguments)):
+            if "--alpha" in param.opts or "--target" in param.opts or "--kappa" in param.opts:
+                described.setdefault(param.opts[0], set()).add(param.help)
     assert set(described) == {"--alpha", "--target", "--kappa"}
     assert all(len(texts) == 1 for texts in described.values())
+
+
+def test_the_help_has_every_model_and_what_each_declares():
+    """Without --model the options of all, with it those of one."""
+    everything = "".join(run("solve", "--help").stdout.replace("│", " ").split())
+    for model in every_model():
+        for problem in model.named:
+            assert problem.name in everything
+            alone = "".join(run("solve", "--model", problem.name, "--help").stdout.replace("│", " ").split())
+            fields = {option(name) for name in problem.fields}
+            others = {option(name) for other in every_model() for named in other.named for name in named.fields}
+            assert all(name in everything and name in alone for name in fields)
+            assert not [name for name in others - fields if f"{name}NUMBER" in alone or f"{name}WHICH" in alone]
+            for field in problem.fields.values():
+                assert "".join(field.words[1:].split()) in alone
+
+
+def test_what_a_view_begins_with_is_the_default_of_the_function():
+    """The help imports no function: where one has a default, the declaration must say the same, or say another."""
+    for model in every_model():
+        for problem in model.named:
+            for parameter in inspect.signature(found(problem.make)).parameters.values():
+                field: Any = problem.fields.get(parameter.name)
+                if field is None or parameter.name in problem.begin or parameter.default in (None, parameter.empty):
+                    continue
+                assert (getattr(field, "example", None) or field.options[0]) == parameter.default, (problem.name, field)
+
+
+def test_models_declare_what_their_answers_show():
+    for model in every_model():
+        for verb, observables in model.observables.items():
+            kind = typing.get_type_hints(model.answer(verb))["return"]
+            assert getattr(kind, "observables", observables) == observables, (model.name, verb)
+        assert typing.get_type_hints(model.answer("simulate"))["return"].observables == model.measured
+        for place in model.trainers.values():
+            assert issubclass(found(place), Trainer)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -1006,3 +1064,13 @@ def test_messages_are_reworded_by_data():
     """No regular expression looks into a sentence: arguments and verbs are marked where they are written."""
     source = Path(errors.__file__).read_text(encoding="utf-8")
     assert not re.search(r"^\s*(import re\b|from re\b)", source, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    "named", [named for model in every_model() for named in model.named], ids=lambda named: named.name
+)
+def test_every_model_has_an_answer_with_nothing_written(named):
+    """What a view begins with is a problem, its target too."""
+    answer = CliRunner().invoke(app, ["bayes" if "solve" in named.lacks else "solve", "--model", named.name, "--json"])
+    assert answer.exit_code == 0, answer.output
+    assert json.loads(answer.stdout)["problem"]["model"] == named.name

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from presage.protocol.errors import InputError, Mark, in_python, in_words
+from presage.protocol.errors import ComputationError, InputError, Mark, in_python, in_words
 from presage.protocol.model import models
 
 DONE, FAILED, MISTAKE, INTERRUPTED = 0, 1, 2, 130
@@ -61,10 +61,14 @@ def told(written: Mapping[str, Any]) -> Iterator[None]:
 
 def in_options(error: BaseException) -> str:
     """A message of the library with its arguments as the options of the running command."""
-    if isinstance(error, InputError) and error.name in _written.get():
-        name = option(error.name)
-        said = f"`{name}` must {error.must}: {error.reason}. Got {name} {_given(error.name, error.value)}."
-        return _spelled(f"{said} {error.remedy}")
+    if isinstance(error, InputError):
+        must, reason, remedy = (_spelled(text) for text in error.marked.values())
+        name, got = error.name, f"{error.name}={error.value!r}"
+        if error.name in _written.get():
+            name, got = option(error.name), f"{option(error.name)} {_given(error.name, error.value)}"
+        return f"`{name}` must {must}: {reason}. Got {got}. {remedy}"
+    if isinstance(error, ComputationError):
+        return " ".join(_spelled(text) for text in error.marked.values())
     return _spelled(getattr(error, "text", str(error)))
 
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from presage.cli.errors import CommandError
-from presage.cli.output import PANEL, console, say, table
-from presage.cli.pictures import SUFFIXES, check_picture, save
+from presage.cli.output import PANEL, SUFFIXES, check_picture, console, save, say, table
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from presage.cli.errors import CommandError
-from presage.cli.output import PANEL, Csv, Json, check_format, emit, say
-from presage.cli.pictures import check_picture
+from presage.cli.output import PANEL, Csv, Json, check_format, check_picture, emit, say
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -83,9 +83,11 @@ def _own(name: str, module: str, noun: str) -> Chosen:
         return Chosen(problem, getattr(made, "model", None))
     if not _is_problem(thing):
         there = [key for key, value in vars(room).items() if isinstance(value, NamedProblem) or _is_problem(value)]
-        has = f"{module} has {', '.join(there)}" if there else f"{module} has none"
-        what = f"which is {type(thing).__name__} there" if hasattr(room, noun) else f"and {module} has no {noun}"
-        raise CommandError(f"`--model {OWN}` must name {WHAT}. Got --model {name}, {what}. {_sentence(has)}")
+        what = f"which is of {type(thing).__name__}" if hasattr(room, noun) else "which is not there"
+        raise CommandError(
+            f"`--model {OWN}` must name {WHAT}. Got --model {name}, {what}. "
+            f"The module {module} has {', '.join(there) if there else 'none'}."
+        )
     model = getattr(thing, "model", None)
     if not isinstance(model, Model):
         raise CommandError(
@@ -142,7 +144,3 @@ def _defaults(made_by: Any) -> Mapping[str, Any]:
         return {**found, **made}
     parameters = inspect.signature(made_by).parameters.values()
     return {p.name: p.default for p in parameters if p.default is not p.empty}
-
-
-def _sentence(words: str) -> str:
-    return f"{words[0].upper()}{words[1:]}."

@@ -101,6 +101,11 @@ class Given:
             if grids.is_grid(text)
         }
 
+    def example_of_a_grid(self) -> str:
+        """What to write for a grid of the first number that there is."""
+        first = next(iter(self.numbers()), None)
+        return "" if first is None else f"Use for example {option(first)} 0.05:40:60log."
+
     def is_logarithmic(self, name: str) -> bool:
         """Whether a grid is evenly spaced in its logarithm."""
         return grids.is_logarithmic(self.texts()[name])

@@ -1,13 +1,15 @@
-"""Where results go: a table for people, or JSON without NaN or CSV for machines."""
+"""Where results go: a table for people, JSON without NaN or CSV for machines, a picture that is whole or not there."""
 
 from __future__ import annotations
 
 import csv as csv_format
 import io
 import json as json_format
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import isfinite
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,12 +18,18 @@ from presage.cli.errors import CommandError
 from presage.cli.numbers import Measured, text
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from rich.console import Console
 
 Row = Mapping[str, Any]
 PANEL = "The output"
+SUFFIXES = (".png", ".pdf", ".svg")  # of pictures
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.", rich_help_panel=PANEL)]
 Csv = Annotated[bool, typer.Option("--csv", help="Print CSV with a header instead.", rich_help_panel=PANEL)]
+Plot = Annotated[
+    Path | None,
+    typer.Option("--plot", help="Draw it too: a .png, .pdf or .svg file.", metavar="FILE", rich_help_panel=PANEL),
+]
 
 
 def check_format(json: bool, csv: bool) -> None:
@@ -154,3 +162,26 @@ def _cell(value: Any) -> Any:
     if isinstance(value, float):
         return repr(float(value))
     return value
+
+
+def check_picture(path: Path | None, option: str = "--plot") -> None:
+    """Refuse a file that could not be written, before anything is computed."""
+    if path is None:
+        return
+    if path.suffix.lower() not in SUFFIXES:
+        raise CommandError(f"`{option}` must end in .png, .pdf or .svg. Got {option} {path}. Use picture.png.")
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        raise CommandError(f"`{option}` must be in a folder that exists. Got {option} {path}. Make {folder} first.")
+    if path.is_dir():
+        raise CommandError(f"`{option}` must be a file. Got {option} {path}, which is a folder. Name a file in it.")
+    if not os.access(folder, os.W_OK):
+        raise CommandError(f"`{option}` must be in a folder that can be written. Got {option} {path}. Use another.")
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure, whole or not at all."""
+    from presage.whole_file import whole_file
+
+    with whole_file(path) as part:
+        figure.savefig(part, dpi=150)

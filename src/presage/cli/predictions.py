@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from presage.cli import numbers, pictures
+from presage.cli import numbers
 from presage.cli.errors import CommandError, FailedError, in_options, option
 from presage.cli.options import Given, takes_problem
 from presage.cli.output import (
     Csv,
     Json,
+    Plot,
     check_format,
+    check_picture,
     console,
     emit,
     heading,
+    save,
     say,
     table,
     tell_caveats,
@@ -141,31 +144,30 @@ def curve(
     optimal: Optimal = False,
     json: Json = False,
     csv: Csv = False,
-    plot: pictures.Plot = None,
+    plot: Plot = None,
     show: Show = None,
 ) -> None:
     """Predict along one grid: any number of the problem, such as --alpha 0.05:40:60log, 0:1:11 or 0.1,0.5,2."""
     check_format(json, csv)
-    pictures.check_picture(plot)
+    check_picture(plot)
     verb = _verb(ridgeless, optimal)
     given.must_answer(verb)
     if bayes:
         given.must_answer("bayes_optimal")
     given = given.without_what_plays_no_part_in(verb)
     observables: Sequence[Observable] = given.observables(verb)
-    if observables:  # a model of one's own need not declare them; then they are known when the first point is
-        _shown(show, observables)
+    shown = _shown(show, observables)
     name, values = _the_grid(given)
     rows, seen = _rows(given, name, values, verb)
-    observables = observables or seen
+    if not observables:  # a model of one's own need not declare them; they are known when a point is solved
+        observables, shown = seen, _shown(show, seen)
     if bayes:
         rows = _with_bayes(given, name, rows)
     solved = [row for row in rows if any(one.name in row for one in observables)]
     if plot is not None and solved:
-        from presage.cli import drawings
+        from presage.cli import pictures
 
-        drawn = drawings.curve(given, name, rows, _shown(show, observables), _marks(given, name, values))
-        pictures.save(drawn, plot)
+        save(pictures.curve(given, name, rows, shown, _marks(given, name, values)), plot)
 
     def human(out: Console) -> None:
         say(out, given.title())
@@ -188,15 +190,13 @@ def _the_grid(given: Given) -> tuple[str, list[float]]:
         names = " and ".join(map(option, found))
         raise CommandError(f"`presage curve` goes along one grid. Got {names}. Use `presage sweep solve` for several.")
     if not found:
-        example = next(iter(given.numbers()), None)
-        use = f" Use for example {option(example)} 0.05:40:60log." if example else ""
-        raise CommandError(f"`presage curve` goes along a grid, and there is none.{use}")
+        raise CommandError(f"`presage curve` goes along a grid, and there is none. {given.example_of_a_grid()}")
     return found.popitem()
 
 
 def _shown(show: str | None, observables: Sequence[Observable]) -> list[Observable]:
     """The observables that are drawn: those named, or the first one and the first that is a fraction."""
-    if show is None:
+    if show is None or not observables:
         fractions = [one for one in observables[1:] if one.fraction]
         return [*observables[:1], *fractions[:1]]
     known = by_name(observables)

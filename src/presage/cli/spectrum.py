@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from presage.cli import numbers, pictures
+from presage.cli import numbers
 from presage.cli.errors import CommandError
 from presage.cli.options import Given, takes_problem
-from presage.cli.output import Csv, Json, check_format, emit, say, table, tell_caveats
+from presage.cli.output import Csv, Json, Plot, check_format, check_picture, emit, save, say, table, tell_caveats
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,14 +34,14 @@ def spectrum(
     points: Points = 200,
     json: Json = False,
     csv: Csv = False,
-    plot: pictures.Plot = None,
+    plot: Plot = None,
 ) -> None:
     """Predict the spectrum of what is learned: zeros, bulks, outliers and the density."""
     check_format(json, csv)
-    pictures.check_picture(plot)
+    check_picture(plot)
     given.must_answer("solve")
     import presage as ps
-    from presage.cli import drawings
+    from presage.cli import pictures
 
     answer: Any = ps.solve(given.problem())
     of_factors = singular_values and getattr(answer, "spectrum_of", "") != SINGULAR_VALUES
@@ -52,10 +52,10 @@ def spectrum(
         raise _no_spectrum(given, answer, "singular_values" if of_factors else "spectrum", error) from error
     kind = SINGULAR_VALUES if of_factors else answer.spectrum_of
     zero = 1.0 - (answer.rank if hasattr(answer, "rank") else sum(bulk["mass"] for bulk in bulks))
-    density = drawings.density_bands(law, bulks, points)
+    density = pictures.density_bands(law, bulks, points)
     rows = [{"x": x, "density": height} for band in density for x, height in band]
     if plot is not None:
-        pictures.save(drawings.spectrum(given, kind, density, zero, outliers), plot)
+        save(pictures.spectrum(given, kind, density, zero, outliers), plot)
 
     def human(out: Console) -> None:
         say(out, given.title())
@@ -100,8 +100,10 @@ def _no_spectrum(given: Given, answer: Any, name: str, error: AttributeError) ->
     if hasattr(type(answer), name):
         said = str(error)
         return CommandError(f"{said[0].upper()}{said[1:]}{'' if said.endswith('.') else '.'}")
-    which, remedy = f"{name.replace('_', ' ')}", "Use `presage solve` for what it predicts."
-    return CommandError(f"The prediction for --model {given.chosen.name} has no {which}: it has no such law. {remedy}")
+    return CommandError(
+        f"`presage spectrum` is for predictions that have the law of a spectrum: that of --model {given.chosen.name} "
+        f"has no {name.replace('_', ' ')}. Use `presage solve` for what it has."
+    )
 
 
 def predicted_bulks(answer: Any) -> list[dict[str, float]]:

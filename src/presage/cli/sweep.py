@@ -3,21 +3,36 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
-from math import prod
+from math import isnan, prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from presage.cli import cells, pictures, training
+from presage.cli import numbers, training
 from presage.cli.errors import CommandError, FailedError
 from presage.cli.options import Given, takes_problem
-from presage.cli.output import Csv, Json, check_format, console, emit, say, tell_caveats
+from presage.cli.output import (
+    Csv,
+    Json,
+    Plot,
+    check_format,
+    check_picture,
+    console,
+    emit,
+    heading,
+    save,
+    say,
+    silent,
+    table,
+    tell_caveats,
+)
 from presage.protocol.observables import Observable
-from presage.sweeps.outcome import FAILED
+from presage.sweeps.outcome import FAILED, NOT_YET
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -107,6 +122,9 @@ SlurmOption = Annotated[
         rich_help_panel=PANEL,
     ),
 ]
+MOST_ROWS = 40  # of a table; the middle of a longer one is left out
+MOST_COLUMNS = 6  # of a table of 80 columns
+DIGITS = 7
 TASKS = 10  # of a script, where --slurm is left out
 
 
@@ -128,11 +146,11 @@ def sweep(
     slurm_option: SlurmOption = None,
     json: Json = False,
     csv: Csv = False,
-    plot: pictures.Plot = None,
+    plot: Plot = None,
 ) -> None:
     """Compute over grids such as --alpha 0.05:40:60log, as many as you like; with a --store it can go on."""
     check_format(json, csv)
-    pictures.check_picture(plot)
+    check_picture(plot)
     import presage as ps
 
     if run not in RUNS:
@@ -152,14 +170,14 @@ def sweep(
         problem, options = given.problem(**first), {}
         shown = given.observables(verb)
     if not grids and not any(isinstance(value, list) for value in options.values()):
-        raise CommandError("`presage sweep` goes over grids, and there is none. Use for example --alpha 0.05:40:60log.")
+        raise CommandError(f"`presage sweep` goes over grids, and there is none. {given.example_of_a_grid()}")
     _check_places(dask, slurm, slurm_script, slurm_option, workers, part)
     if plot is not None:
-        from presage.cli import drawings
+        from presage.cli import pictures
 
         if part is not None or slurm_script is not None:
             raise CommandError("`--plot` draws the whole table, and this has a part. Use it when all is computed.")
-        drawings.check_curves(grids | options)
+        pictures.check_curves(grids | options)
     if slurm_script is not None:
         written = {"--d": d, "--seeds": seeds, "--trainer": trainer, "--task": task, "--workers": workers}
         count = prod(len(value) for value in (*grids.values(), *options.values()) if isinstance(value, list))
@@ -179,16 +197,16 @@ def sweep(
             **grids,
             **options,
         )
-    rows = cells.rows(found)
+    rows = rows_of(found)
     shown = [one for one in shown if one.brief] or _with_bars(rows)
     failed = [row["outcome"] for row in rows if row["outcome"].startswith(FAILED)]
     if plot is not None and len(failed) < len(rows):
-        pictures.save(drawings.sweep(f"{run}: {given.title()}", found, shown, given), plot)
+        save(pictures.sweep(f"{run}: {given.title()}", found, shown, given), plot)
 
     def human(out: Console) -> None:
         say(out, f"{run}: {given.title()}")
-        cells.show(out, list(map(str, found.sizes)), rows, [one.name for one in shown])
-        say(out, cells.summary(rows))
+        _show(out, list(map(str, found.sizes)), rows, [one.name for one in shown])
+        say(out, _summary(rows))
         tell_caveats(out, [str(found.attrs["damaged"])] if "damaged" in found.attrs else [])
         if store is not None and part is None:
             say(out, f"table: {store / 'result.nc'}")
@@ -205,7 +223,15 @@ def _networks(d: str | None, seeds: str | None) -> dict[str, Any]:
     """Dimension and seeds of `simulate`; several dimensions are one more grid."""
     sizes = training.dimensions("100" if d is None else d)
     found: dict[str, Any] = {"d": sizes if len(sizes) > 1 else sizes[0]}
-    return found if seeds is None else {**found, "seeds": training.seed_numbers(seeds)}
+    if seeds is None:
+        return found
+    networks = training.seed_numbers(seeds)
+    if isinstance(networks, list):
+        raise CommandError(
+            "`--seeds` must be one number here: it is how many networks a cell has, seeds 0, 1, ... "
+            f"Got --seeds {seeds}. Use for example --seeds 8."
+        )
+    return {**found, "seeds": networks}
 
 
 def _refuse_training(run: str, written: dict[str, str | None]) -> None:
@@ -292,3 +318,71 @@ def _write_script(path: Path, command: list[str], asked: int, count: int, option
     out.print(f"written: {path}, an array of {jobs} tasks{few}")
     out.print(f"submit it with:  sbatch {shlex.quote(str(path))}", soft_wrap=True)
     out.print(f"then gather with:  {shlex.join(command)}", soft_wrap=True)
+
+
+def rows_of(found: Any) -> list[dict[str, Any]]:
+    """One row a cell: its place in the grid, its numbers, its outcome and its caveats; arrays are left out."""
+    axes = [str(name) for name in found.dims if name in found.coords]
+    flat = [str(name) for name in found.data_vars if set(found[name].dims) <= set(axes)]
+    held = [name for name in flat if name not in ("outcome", "caveats")]
+    # Each variable is read once: taking cells out of the table one by one is slow for thousands of them.
+    columns = {name: _column(found, name, axes) for name in flat}
+    places = itertools.product(*(found[axis].values.tolist() for axis in axes))
+    gathered = []
+    for cell, place in enumerate(places):
+        row = dict(zip(axes, place, strict=True)) | {name: columns[name][cell] for name in held}
+        outcome, caveats = str(columns["outcome"][cell]), str(columns["caveats"][cell])
+        if not outcome.startswith((FAILED, NOT_YET)):
+            caveats = " ".join([*([caveats] if caveats else []), *silent(row)])
+        gathered.append({**row, "outcome": outcome, "caveats": caveats})
+    return gathered
+
+
+def _column(found: Any, name: str, axes: list[str]) -> list[Any]:
+    """The values of a variable, one a cell, in the order of the cells."""
+    return list(found[name].broadcast_like(found["outcome"]).transpose(*axes).values.ravel().tolist())
+
+
+def _show(out: Console, axes: Sequence[str], cells: list[dict[str, Any]], shown: Sequence[str]) -> None:
+    """A table of the cells, the middle of a long one left out."""
+    places = [name for name in cells[0] if name in axes]
+    columns = [name for name in shown if any(name in cell for cell in cells)][: max(MOST_COLUMNS - len(places), 2)]
+    half = MOST_ROWS // 2
+    chosen: list[dict[str, Any] | None] = list(cells)
+    if len(cells) > MOST_ROWS:
+        chosen = [*cells[:half], None, *cells[-half:]]
+    lines = [
+        ["..."] * (len(places) + len(columns)) if cell is None else _line(cell, places, columns) for cell in chosen
+    ]
+    table(out, [heading(name) for name in (*places, *columns)], lines)
+
+
+def _summary(cells: list[dict[str, Any]]) -> str:
+    """How the cells ended, in a sentence."""
+    failed = [cell["outcome"] for cell in cells if cell["outcome"].startswith(FAILED)]
+    later = sum(cell["outcome"] == NOT_YET for cell in cells)
+    warned = sum(bool(cell["caveats"]) for cell in cells)
+    said = f"{len(cells)} cells: {len(cells) - len(failed) - later} done"
+    said += f", {len(failed)} failed ({failed[0].removeprefix(f'{FAILED}: ').rstrip('.')})" if failed else ""
+    said += f", {later} {NOT_YET}" if later else ""
+    said += f"; {warned} have caveats, which --csv and --json list" if warned else ""
+    return said + "."
+
+
+def _line(cell: dict[str, Any], places: list[str], columns: list[str]) -> list[str]:
+    return [*(place(cell[name]) for name in places), *(_number(cell, name) for name in columns)]
+
+
+def _number(cell: dict[str, Any], name: str) -> str:
+    value = cell.get(name)
+    if value is None or isnan(value):
+        if cell["outcome"].startswith(FAILED):
+            return FAILED
+        return "" if cell["outcome"] == NOT_YET else "not known"
+    bar = cell.get(f"{name}_bar")
+    return numbers.text(value) if bar is None else numbers.with_bar(numbers.Measured(value, bar), DIGITS)
+
+
+def place(value: Any) -> str:
+    """A point of a grid: a number, or the name of a trainer or task."""
+    return numbers.text(value) if isinstance(value, float) else str(value)

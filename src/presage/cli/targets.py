@@ -5,6 +5,7 @@ Which can be written for a field follows from the class that it declares.
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,6 +34,7 @@ class Family(NamedTuple):
 
 MASSES = Form("masses:VALUE@WEIGHT,...", "masses:0@0.5,1@0.5")
 SINGULAR_VALUES = "singular values"
+BY_MASSES = ("PointMasses", "SingularValueMasses")  # classes that values and weights make
 FAMILIES = {  # by the class that a field declares
     "presage.laws.spectral_law.SpectralLaw": Family(
         "eigenvalues",
@@ -61,6 +63,9 @@ def syntax(part: Part) -> str:
 def in_words(python: str) -> str:
     """A law as one writes it here, of the Python that makes it; what is no such law stays as it is."""
     made_by, _, rest = python.partition("(")
+    if made_by in BY_MASSES:
+        values, weights = ast.literal_eval(f"({rest}")
+        return "masses:" + ",".join(f"{value:g}@{weight:g}" for value, weight in zip(values, weights, strict=True))
     for family in FAMILIES.values():
         for kind, form in family.forms.items():
             if form.made_by == made_by:

@@ -8,10 +8,22 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from presage.cli import numbers, pictures
+from presage.cli import numbers
 from presage.cli.errors import CommandError, InterruptionError, option
 from presage.cli.options import Given, takes_problem
-from presage.cli.output import Csv, Json, check_format, emit, say, silent, table, tell_caveats
+from presage.cli.output import (
+    Csv,
+    Json,
+    Plot,
+    check_format,
+    check_picture,
+    emit,
+    save,
+    say,
+    silent,
+    table,
+    tell_caveats,
+)
 from presage.cli.spectrum import predicted_bulks
 from presage.protocol.model import Model, found, models
 from presage.protocol.observables import Observable
@@ -103,11 +115,11 @@ def simulate(
     eigenvalues: Eigenvalues = False,
     json: Json = False,
     csv: Csv = False,
-    plot: pictures.Plot = None,
+    plot: Plot = None,
 ) -> None:
     """Train networks of dimension d on sampled data, one a seed, and measure what they learned."""
     check_format(json, csv)
-    pictures.check_picture(plot)
+    check_picture(plot)
     planned = plan(given, trainer, {"task": task, "processes": workers})
     ensemble = _train(planned, d, seed_numbers(seeds))
     measured = ensemble.measured
@@ -116,9 +128,9 @@ def simulate(
     single = ["one network has no standard error: use more --seeds."] if done == 1 else silent(means)
     caveats = [*ensemble.caveats, *single]
     if plot is not None:
-        from presage.cli import drawings
+        from presage.cli import pictures
 
-        pictures.save(drawings.networks(given, [ensemble], None, ()), plot)
+        save(pictures.networks(given, [ensemble], None, ()), plot)
 
     def human(out: Console) -> None:
         say(out, given.title())
@@ -245,11 +257,11 @@ def compare(
     workers: Workers = None,
     json: Json = False,
     csv: Csv = False,
-    plot: pictures.Plot = None,
+    plot: Plot = None,
 ) -> None:
     """Predict, train, and say for every observable whether the two agree."""
     check_format(json, csv)
-    pictures.check_picture(plot)
+    check_picture(plot)
     import presage as ps
 
     sizes, networks = dimensions(d), seed_numbers(seeds)
@@ -264,9 +276,9 @@ def compare(
     ensembles = [_train(planned, size, networks) for size in sizes]
     found = ps.compare(prediction, *ensembles)
     if plot is not None:
-        from presage.cli import drawings
+        from presage.cli import pictures
 
-        pictures.save(drawings.networks(given, ensembles, prediction, predicted_bulks(prediction)), plot)
+        save(pictures.networks(given, ensembles, prediction, predicted_bulks(prediction)), plot)
     rows = [_row(row) for row in found.rows]
 
     def human(out: Console) -> None:
