@@ -37,8 +37,8 @@ import presage as ps
 from presage.models.attention.experiment.data import sample, sample_target
 from presage.models.attention.experiment.gradient import start
 from presage.models.attention.experiment.objective import Objective
-from presage.protocol.machine import available_cores
 from presage.models.attention.experiment.tokens import Gaussian
+from presage.protocol.machine import available_cores
 from presage.training.adam import AdamState
 from presage.training.ordered_sums import one_blas_thread
 from report import (

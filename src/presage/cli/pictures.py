@@ -28,6 +28,7 @@ from presage.figures.style import (
     print_caveats,
     style,
 )
+from presage.protocol.largest_by_rank import largest_by_rank
 from presage.protocol.observables import Observable
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ def _histogram(given: Given, ensembles: Sequence[Any], prediction: Any, bulks: S
     if bulks:
         _shade(axis, density_bands(prediction.spectrum, bulks, 400))
     kind = ensembles[0].arrays[0]
-    kept = [largest_by_rank(ensemble, kind) for ensemble in ensembles]
+    kept = [_not_zero(ensemble, kind) for ensemble in ensembles]
     together = np.concatenate(kept)
     bins = np.histogram_bin_edges(together, int(np.clip(np.sqrt(together.size), FEWEST, MOST)))
     for ensemble, values, colour in zip(ensembles, kept, (BLACK, ORANGE, GREEN) * len(kept), strict=False):
@@ -154,14 +155,12 @@ def _histogram(given: Given, ensembles: Sequence[Any], prediction: Any, bulks: S
     return figure
 
 
-def largest_by_rank(ensemble: Any, kind: str) -> Any:
-    """The largest values of each network, as many as its rank says; all where no rank is measured."""
+def _not_zero(ensemble: Any, kind: str) -> Any:
+    """The values of each network that its rank says are not zero; all where no rank is measured."""
     rows = ensemble.values(kind)
     ranks = ensemble.values("rank") if hasattr(ensemble, "rank") else np.ones(len(rows))
-    kept = [
-        row[np.argsort(np.abs(row))[len(row) - round(rank * len(row)) :]] for row, rank in zip(rows, ranks, strict=True)
-    ]
-    return np.concatenate([np.zeros(0), *kept])
+    found = [largest_by_rank(row, rank) for row, rank in zip(rows, ranks, strict=True)]
+    return np.concatenate([np.zeros(0), *found])
 
 
 def _by_dimension(given: Given, ensembles: Sequence[Any], prediction: Any) -> Figure:
