@@ -381,6 +381,18 @@ def test_a_bad_start_is_tried_again_from_nothing():
     assert calls == [None, 0.1, None]
 
 
+def test_a_fault_that_shows_with_a_start_is_not_hidden():
+    """Only equations without a solution from there are tried again; any other failure is a row with its reason."""
+
+    def run(problem: ps.Problem, init: Any = None) -> float:
+        if init is not None:
+            raise TypeError("it cannot read a start")
+        return problem.alpha
+
+    table = sweep(NETWORK, run, alpha=[0.1, 0.2])
+    assert list(table.outcome.values) == ["done", "failed: it cannot read a start"]
+
+
 def test_a_start_that_was_asked_for_is_left_alone():
     calls = []
 

@@ -138,28 +138,29 @@ def _histogram(given: Given, ensembles: Sequence[Any], prediction: Any, bulks: S
     if bulks:
         _shade(axis, density_bands(prediction.spectrum, bulks, 400))
     kind = ensembles[0].arrays[0]
-    kept = [_not_zero(ensemble, kind) for ensemble in ensembles]
-    together = np.concatenate(kept)
+    fraction = next((o.name for o in ensembles[0].observables if o.fraction), None)  # of the values that are not zero
+    nonzero = [_not_zero(ensemble, kind, fraction) for ensemble in ensembles]
+    together = np.concatenate(nonzero)
     bins = np.histogram_bin_edges(together, int(np.clip(np.sqrt(together.size), FEWEST, MOST)))
-    for ensemble, values, colour in zip(ensembles, kept, (BLACK, ORANGE, GREEN) * len(kept), strict=False):
+    for ensemble, values, colour in zip(ensembles, nonzero, (BLACK, ORANGE, GREEN) * len(ensembles), strict=False):
         counts, _ = np.histogram(values, bins)
         whole = max(ensemble.values(kind).size, 1)
-        zero = f"; zero: {100 * (1 - values.size / whole):.3g} %" if hasattr(ensemble, "rank") else ""
+        zero = f"; zero: {100 * (1 - values.size / whole):.3g} %" if fraction else ""
         axis.stairs(counts / (whole * np.diff(bins)), bins, color=colour, label=f"trained, d = {ensemble.d}{zero}")
-    if hasattr(prediction, "rank"):
-        axis.plot([], [], " ", label=f"zero, predicted: {100 * (1 - prediction.rank):.3g} %")
-    axis.set(xlabel=kind.replace("_", " ").removesuffix("s"), ylabel="density", ylim=(0.0, None))
+    if fraction and hasattr(prediction, fraction):
+        axis.plot([], [], " ", label=f"zero, predicted: {100 * (1 - getattr(prediction, fraction)):.3g} %")
+    axis.set(xlabel=kind.replace("_", " "), ylabel="density", ylim=(0.0, None))
     axis.legend(frameon=False, fontsize=8)
     axis.grid(alpha=0.3)
     _caption(figure, given.title())
     return figure
 
 
-def _not_zero(ensemble: Any, kind: str) -> Any:
-    """The values of each network that its rank says are not zero; all where no rank is measured."""
+def _not_zero(ensemble: Any, kind: str, fraction: str | None) -> Any:
+    """The values of each network that are not zero, as many as it says; all where it says nothing."""
     rows = ensemble.values(kind)
-    ranks = ensemble.values("rank") if hasattr(ensemble, "rank") else np.ones(len(rows))
-    found = [largest_by_rank(row, rank) for row, rank in zip(rows, ranks, strict=True)]
+    fractions = ensemble.values(fraction) if fraction else np.ones(len(rows))
+    found = [largest_by_rank(row, part) for row, part in zip(rows, fractions, strict=True)]
     return np.concatenate([np.zeros(0), *found])
 
 

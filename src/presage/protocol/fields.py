@@ -66,7 +66,7 @@ class Number(Declaration):
 
     def axis(self, name: str) -> str:
         """The label of an axis along this number."""
-        return self.label or name.replace("_", " ")
+        return self.label or self.words or name.replace("_", " ")
 
 
 @final
