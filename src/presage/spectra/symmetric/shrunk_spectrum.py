@@ -34,7 +34,7 @@ class ShrunkSpectrum(SpectralLaw):
 
     Equation: [BETKZ25] (44): the eigenvalues are the minimisers of its one-dimensional problems.
     Checked:
-        tests/models/attention/penalties/test_own_penalties.py::test_the_spectrum_of_an_own_penalty_is_that_of_the_built_in_one
+        tests/models/attention/penalties/test_penalties_of_users.py::test_the_spectrum_of_an_own_penalty_is_that_of_the_built_in_one
     """
 
     shrunk: Shrunk

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import presage as ps
-from tests.models.attention.penalties.own_penalties import (
+from tests.models.attention.penalties.users_penalties import (
     Box,
     Count,
     DoubleWell,

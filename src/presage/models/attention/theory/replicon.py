@@ -66,8 +66,8 @@ def weight_factor_of_map(shrunk: Shrunk) -> float:
 
     Equation: [BETKZ25] (10), second factor, with s in place of xi.
     Checked:
-        tests/models/attention/penalties/test_own_penalties.py::test_own_re_implementations_solve_to_the_same_numbers
-    Checked: tests/models/attention/penalties/test_own_penalties.py::test_a_jump_inside_a_bulk_is_said
+        tests/models/attention/penalties/test_penalties_of_users.py::test_own_re_implementations_solve_to_the_same_numbers
+    Checked: tests/models/attention/penalties/test_penalties_of_users.py::test_a_jump_inside_a_bulk_is_said
     """
     support = shrunk.free.support
     for left, _ in shrunk.jumps:

@@ -50,7 +50,7 @@ def weight_side(penalty: Penalty, target: SpectralLaw, kappa: float, conjugates:
 
     Equation: [BETKZ25] (43)-(44), the integrals derived.
     Departs: R(T) is divided by d, not by d^2 as printed, or the penalty would not act. Erratum 2.
-    Checked: tests/models/attention/penalties/test_own_penalties.py::test_the_fixed_point_is_stationary
+    Checked: tests/models/attention/penalties/test_penalties_of_users.py::test_the_fixed_point_is_stationary
     """
     m_hat, _, Sigma_hat = conjugates
     image = shrunk(penalty, target, kappa, conjugates)

@@ -16,7 +16,7 @@ from presage.models.attention.experiment.data import sample, sample_target
 from presage.models.attention.experiment.objective import Objective
 from presage.models.attention.theory.order_parameters import Conjugates
 from presage.models.attention.theory.state_evolution import weight_side
-from tests.models.attention.penalties.own_penalties import Count, DoubleWell, Logarithm, OwnNuclear, OwnRidge
+from tests.models.attention.penalties.users_penalties import Count, DoubleWell, Logarithm, OwnNuclear, OwnRidge
 from tests.models.attention.theory.test_state_evolution import NODES, slopes
 
 MP = ps.MarchenkoPastur(0.5)
