@@ -42,6 +42,10 @@ def unseeded(problem: Any, *, d: int, seeds: Any = 8, trainer: Any = None, proce
     return found
 
 
+def careless(problem: Any, *, d: int, seeds: Any = 8, trainer: Any = None, processes: Any = None, progress: Any = None):
+    return simulate(problem, d=d, seeds=seeds, processes=1, progress=False)
+
+
 def test_the_model_of_the_page_is_right():
     report = ps.check_model(variant(), d=(20, 40))
     assert report.ok, str(report)
@@ -59,6 +63,7 @@ def test_the_model_of_the_page_is_right():
         (variant(solve=noiseless), "theory and training differ in test_error"),
         (variant(simulate=unseeded), "test_error of one seed is another number when it is trained alone"),
         (variant(simulate=lambda problem, d, seeds: None), "simulate does not take trainer"),
+        (variant(simulate=careless), "simulate takes a trainer that it does not know"),
         (variant(solve=lambda problem: 1 / 0), "the model raised ZeroDivisionError"),
     ],
 )

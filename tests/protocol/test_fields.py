@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import presage as ps
@@ -58,6 +59,30 @@ def test_what_is_wrong_is_said_from_the_declaration(changes, name, text):
         Thing(**{"rate": 1.0, **changes})
     assert told.value.name == name
     assert text in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("number", "value", "good"),
+    [
+        (ps.Number("rate", above=0.0), 1.0, True),
+        (ps.Number("rate", above=0.0), -1.0, False),
+        (ps.Number("count", above=0, whole=True), 0, False),
+        (ps.Number("count", above=0, whole=True), 1, True),
+        (ps.Number("offset", at_least=-3, at_most=0, whole=True), 5, False),
+        (ps.Number("offset", at_least=-3, at_most=0, whole=True), -2, True),
+        (ps.Number("offset", whole=True), -7, True),
+        (ps.Number("count", at_least=0.5, whole=True), 0, False),
+        (ps.Choice("side", options=("left",)), "left", True),
+        (ps.Choice("side", options=("left",)), "right", False),
+        (ps.Choice("side", options=("left", "right")), np.zeros(2), False),
+    ],
+)
+def test_every_bound_counts_and_examples_may_be_left_out(number, value, good):
+    if good:
+        assert number.checked("x", value) == value
+        return
+    with pytest.raises(ps.InputError, match="`x` must be"):
+        number.checked("x", value)
 
 
 def test_a_copy_is_checked_too():

@@ -141,6 +141,33 @@ def test_a_curve_is_its_points_also_where_a_model_has_none_of_its_own():
     assert [point.mmse for point in curve] == [ps.bayes_optimal(MATRIX.replace(alpha=a)).mmse for a in (0.3, 0.6)]
 
 
+def test_a_sweep_over_what_a_model_has_no_answer_to_is_refused_at_once():
+    with pytest.raises(ps.InputError, match="has no answer to ridgeless"):
+        ps.sweep(MATRIX, ps.ridgeless, alpha=[0.1, 0.2], progress=False)
+    with pytest.raises(ps.InputError, match="`alpha` must be a list"):
+        ps.bayes_curve(MATRIX, alpha=0.3)
+
+
+VECTOR = ps.diagonal_network(ps.PointMasses([0.0, 1.0], [0.8, 0.2]), alpha=0.8, weight_decay=0.05, noise=0.2)
+
+
+@pytest.mark.parametrize("problem", [MATRIX, VECTOR], ids=lambda problem: problem.model.name)
+def test_every_field_of_a_trainer_counts(problem):
+    """The steps of L-BFGS depend on its memory, and so do the last digits of where it stops."""
+    one, many = (
+        ps.simulate(problem, d=10, seeds=2, n_test=20, processes=1, trainer=ps.LBFGS(memory=memory))
+        for memory in (1, 20)
+    )
+    assert not np.array_equal(one.train_loss, many.train_loss)
+
+
+def test_message_passing_says_whether_it_settled():
+    trainer = ps.BayesAMP(ps.bayes_optimal(MATRIX).denoiser, steps=1)
+    found = ps.simulate(MATRIX, d=10, seeds=2, n_test=20, processes=1, trainer=trainer)
+    assert not found.converged.any()
+    assert "still moves" in found.caveats[0]
+
+
 def test_options_are_those_of_the_model():
     assert ps.option_names(ps.solve, NETWORK) == ["solver", "init", "tol", "throw"]
     assert ps.option_names(ps.solve, MATRIX) == ["tol", "throw"]

@@ -390,7 +390,7 @@ def test_a_fault_that_shows_with_a_start_is_not_hidden():
         return problem.alpha
 
     table = sweep(NETWORK, run, alpha=[0.1, 0.2])
-    assert list(table.outcome.values) == ["done", "failed: it cannot read a start"]
+    assert list(table.outcome.values) == ["done", "failed: TypeError: it cannot read a start"]
 
 
 def test_a_start_that_was_asked_for_is_left_alone():

@@ -124,7 +124,7 @@ def explain(error: BaseException) -> tuple[str, int]:
         return str(error), FAILED
     if isinstance(error, InterruptionError):
         return str(error), INTERRUPTED
-    if isinstance(error, ValueError):
+    if isinstance(error, InputError):
         return in_options(error), MISTAKE
     if isinstance(error, ArithmeticError):
         return f"The computation failed: {in_options(error)}", FAILED

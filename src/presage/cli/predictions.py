@@ -256,13 +256,14 @@ def _with_bayes(given: Given, name: str, rows: list[dict[str, Any]]) -> list[dic
 def _marks(given: Given, name: str, values: list[float]) -> Iterator[tuple[Observable, float]]:
     """Thresholds within the picture, where they are known; some are those of clean labels."""
     import presage as ps
+    from presage.protocol.errors import InputError, SolveError
 
     if name != "alpha":
         return
     problem = given.problem(alpha=values[0])
     try:
         found = ps.thresholds(problem)
-    except ValueError:  # a problem whose thresholds are not known
+    except (InputError, SolveError):  # a problem whose thresholds are not known
         return
     noisy = getattr(problem, "noise", 0.0) > 0.0
     for threshold in found.observables:

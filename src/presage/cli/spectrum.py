@@ -108,7 +108,9 @@ def _no_spectrum(given: Given, answer: Any, name: str, error: AttributeError) ->
 
 def predicted_bulks(answer: Any) -> list[dict[str, float]]:
     """Bulks of a prediction; none where it has no spectrum, or one that it does not list."""
+    if not hasattr(type(answer), "spectrum"):
+        return []
     try:
         return _bands(answer)[0]
-    except AttributeError:
+    except AttributeError:  # the fit is the target itself, and says so
         return []

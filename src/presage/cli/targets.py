@@ -10,8 +10,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from presage.cli.errors import CommandError
+from presage.protocol.errors import InputError
 from presage.protocol.fields import Part
 from presage.protocol.model import NamedProblem, models
+
+
+class UnreadableError(Exception):
+    """What was written for a law is none."""
 
 
 class Form(NamedTuple):
@@ -89,13 +94,11 @@ def law(option: str, text: str, part: Part) -> Any:
     form = family.forms[kind]
     try:
         return _made(rest, form) if form.made_by else _masses(rest, family)
-    except ValueError as error:
+    except UnreadableError as error:
         said = str(error)
-        if said.startswith(("could not convert", "invalid literal", "not ")):
-            said = "its numbers cannot be read."
-        raise CommandError(
-            f"`{option} {text}` makes no law: {said} Write {form.pattern}, for example {form.example}."
-        ) from None
+    except InputError as error:
+        said = str(error)
+    raise CommandError(f"`{option} {text}` makes no law: {said} Write {form.pattern}, for example {form.example}.")
 
 
 def _unknown(option: str, text: str, family: Family, part: Part) -> str:
@@ -117,21 +120,28 @@ def _takes(named: NamedProblem, kind: str) -> bool:
 def _made(text: str, form: Form) -> Any:
     import presage as ps
 
-    numbers = [float(part) for part in text.split(",")]
+    numbers = [_number(part) for part in text.split(",")]
     if not form.least <= len(numbers) <= form.most:
-        raise ValueError(f"it has {len(numbers)} numbers.")
+        raise UnreadableError(f"it has {len(numbers)} numbers.")
     return getattr(ps, form.made_by)(*numbers)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise UnreadableError("its numbers cannot be read.") from None
 
 
 def _masses(text: str, family: Family) -> Any:
     import presage as ps
 
     pairs = [part.partition("@") for part in text.split(",")]
-    values = [float(value) for value, _, _ in pairs]
+    values = [_number(value) for value, _, _ in pairs]
     marked = [weight for _, at, weight in pairs if at]
     if marked and len(marked) != len(values):
-        raise ValueError("some values have a weight and some have none.")
-    weights = [float(weight) for weight in marked] if marked else None
+        raise UnreadableError("some values have a weight and some have none.")
+    weights = [_number(weight) for weight in marked] if marked else None
     return ps.SingularValueMasses(values, weights) if family.of == SINGULAR_VALUES else ps.PointMasses(values, weights)
 
 

@@ -20,6 +20,7 @@ from presage.protocol.errors import ComputationError, InputError
 from presage.protocol.fields import declarations
 from presage.protocol.prediction import Prediction, Result
 from presage.protocol.problem import LearningProblem
+from presage.protocol.trainer import Trainer
 
 SEEDS = 6  # networks of each size
 EVERY = ("d", "seeds", "trainer", "processes", "progress")  # what views and sweeps hand to simulate
@@ -43,6 +44,13 @@ class ModelReport:
         if self.ok:
             return f"{self.problem}: nothing found. Looked at: {', '.join(self.checked)}."
         return "\n".join([f"{self.problem}: {len(self.findings)} found.", *(f"- {line}" for line in self.findings)])
+
+
+class _Stranger(Trainer):
+    """A trainer that no model knows."""
+
+    def fit(self, objective: Any, rng: Any) -> Any:
+        raise InputError("trainer", "be known", "this one is made up", self, "Leave it out.")
 
 
 @dataclass
@@ -154,6 +162,8 @@ def _prediction(trial: _Trial) -> Iterator[str]:
     for name in found.compared:
         if name not in names:
             yield f"`compared` names {name}, which is not among the observables."
+    if not isinstance(found.caveats, tuple):
+        yield f"the caveats of the prediction are {found.caveats!r}: give a tuple of sentences."
     if not found.compared:
         yield "the prediction says nothing about what networks show: list the observables in `compared`."
     for verb in ("thresholds", "bayes_optimal", "ridgeless"):
@@ -174,6 +184,16 @@ def _networks(trial: _Trial) -> Iterator[str]:
         if np.shape(values) != (SEEDS,):
             yield f"{name} of {SEEDS} networks has the shape {np.shape(values)}: it must be one number a seed."
             return
+    for name in trial.prediction.compared:
+        if not first.failures and not np.isfinite(first.values(name)).all():
+            yield f"{name} of a trained network is not a finite number."
+            return
+    try:
+        verbs.simulate(trial.problem, d=trial.sizes[0], seeds=2, trainer=_Stranger(), progress=False)
+    except (InputError, ComputationError):
+        pass
+    else:
+        yield "simulate takes a trainer that it does not know, and trains in its own way: refuse it by an InputError."
     if first.failures:
         seed, reason = next(iter(first.failures.items()))
         yield f"seed {seed} failed: {reason}"

@@ -21,7 +21,8 @@ from presage.protocol.trainer import Trainer
 Floats = NDArray[np.float64]
 GIGABYTE = 1e9
 NOT_RUN = "it was not run"
-KILLED = "its process was killed, most often for lack of memory: use fewer <processes>"
+OF_EVERY_ENSEMBLE = ("problem", "d", "seeds", "trainer", "failures", "notes")
+KILLED = "its process was killed, most often for lack of memory: train fewer networks at a time"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -160,6 +161,7 @@ def train_ensemble(setting: Setting, seeds: Any, *, processes: int | None, progr
         TrainError: when every seed fails.
         TrainInterrupted: on Ctrl-C, with the seeds that had ended.
     """
+    checks.integer("d", setting.d, at_least=1, reason="it is the size of a network", remedy="Use for example <d=100>.")
     numbers = seed_numbers(seeds)
     workers = _workers(setting, len(numbers), processes)
     from joblib.externals.loky.process_executor import TerminatedWorkerError  # imported late, as joblib is
@@ -192,9 +194,24 @@ def train_ensemble(setting: Setting, seeds: Any, *, processes: int | None, progr
 def run(setting: Setting, seed: int, threads: int) -> Outcome | Failure:
     """Train and measure the network of one seed; a computation that fails is a result, with its reason."""
     try:
-        return setting.train(seed, threads)
+        return _checked(setting, setting.train(seed, threads))
     except (ComputationError, np.linalg.LinAlgError, MemoryError) as error:
         return Failure(seed, str(error) or "the machine has not enough memory")
+
+
+def _checked(setting: Setting, outcome: Any) -> Outcome:
+    """The outcome of a seed, if it is one; what is wrong with it is a fault of the model, and said at once."""
+    model = type(setting).__name__
+    if not isinstance(outcome, Outcome):
+        raise TypeError(f"{model}.train returns {outcome!r}: return presage.Outcome(seed, values, caveats).")
+    if isinstance(outcome.caveats, str):
+        raise TypeError(f"{model}.train gives the caveat {outcome.caveats!r}: give a tuple of sentences.")
+    needed = [f.name for f in dataclasses.fields(setting.kind) if f.default is f.default_factory is MISSING]
+    known = {*OF_EVERY_ENSEMBLE, *setting.described(), *outcome.values}
+    missing = [name for name in needed if name not in known]
+    if missing:
+        raise TypeError(f"{model}.train measures no {', '.join(missing)}: a field of {setting.kind.__name__}.")
+    return outcome
 
 
 def _run_all(setting: Setting, seeds: tuple[int, ...], workers: int) -> Iterator[Outcome | Failure]:
@@ -222,11 +239,15 @@ def _with_bar(outcomes: Iterator[Outcome | Failure], count: int, show: bool) -> 
 def _gather(setting: Setting, seeds: tuple[int, ...], outcomes: dict[int, Outcome | Failure]) -> Ensemble:
     """Put the outcomes side by side, in the order of the seeds; a seed without a result has NaN everywhere."""
     done = [outcome for outcome in (outcomes[seed] for seed in seeds) if isinstance(outcome, Outcome)]
+    numbers = {*(observable.name for observable in setting.kind.observables), *setting.kind.also_measured}
     columns: dict[str, Any] = {}
     for name, example in done[0].values.items() if done else ():
-        blank = _blank(example)
-        found = (outcomes[seed] for seed in seeds)
-        columns[name] = np.array([o.values[name] if isinstance(o, Outcome) else blank for o in found])
+        blank = np.float64(np.nan) if name in numbers else _blank(example)
+        column = [o.values[name] if isinstance(o, Outcome) else blank for o in (outcomes[seed] for seed in seeds)]
+        if len({np.shape(value) for value in column}) > 1:
+            shapes = sorted({str(np.shape(value)) for value in column})
+            raise TypeError(f"{name} has another shape for another seed, {' and '.join(shapes)}: give all the same.")
+        columns[name] = np.array(column, dtype=np.float64 if name in numbers else None)
     fields: dict[str, Any] = {
         "problem": setting.problem,
         "d": setting.d,
@@ -237,8 +258,10 @@ def _gather(setting: Setting, seeds: tuple[int, ...], outcomes: dict[int, Outcom
         **setting.described(),
         **columns,
     }
-    needed = [f.name for f in dataclasses.fields(setting.kind) if f.default is f.default_factory is MISSING]
-    fields |= {name: np.full(len(seeds), np.nan) for name in needed if name not in fields}  # where every seed failed
+    if not done:  # nothing is known of any seed
+        needed = [f.name for f in dataclasses.fields(setting.kind) if f.default is f.default_factory is MISSING]
+        fields |= {name: np.full(len(seeds), np.nan) for name in needed if name not in fields}
+        fields |= {"converged": np.zeros(len(seeds), bool)} if "converged" in needed else {}
     return setting.kind(**fields)
 
 
@@ -267,7 +290,7 @@ def _workers(setting: Setting, seeds: int, processes: Any) -> int:
         reason, remedy = "it is how many networks are trained at a time", "Leave it out to use all cores."
         processes = checks.integer("processes", processes, at_least=1, reason=reason, remedy=remedy)
     available = available_memory()
-    fit = int(available // setting.memory)
+    fit = int(available // max(setting.memory, 1.0))
     if fit < 1:
         raise checks.complaint(
             "d",

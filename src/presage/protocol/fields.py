@@ -17,6 +17,7 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import ceil, floor
 from typing import Any, Literal, final
 
 from presage.protocol import checks
@@ -57,9 +58,14 @@ class Number(Declaration):
         if self.optional and value is None:
             return None
         reason = self.reason or f"it is the {self.words}"
-        remedy = self.remedy or f"Use for example <{name}={self.example:g}>."
+        example = (
+            "Use a number in that range." if self.example is None else f"Use for example <{name}={self.example:g}>."
+        )
+        remedy = self.remedy or example
         if self.whole:
-            least, most = int(self.at_least or 0), int(self.at_most or 2**31)
+            least = -(2**31) if self.at_least is None else ceil(self.at_least)
+            least = least if self.above is None else max(least, floor(self.above) + 1)
+            most = 2**31 if self.at_most is None else floor(self.at_most)
             return checks.integer(name, value, at_least=least, at_most=most, reason=reason, remedy=remedy)
         bounds = {"above": self.above, "at_least": self.at_least, "at_most": self.at_most}
         return checks.real(name, value, reason=reason, remedy=remedy, **bounds)
@@ -78,9 +84,9 @@ class Choice(Declaration):
     reason: str = "there is no other"
 
     def checked(self, name: str, value: Any) -> Any:
-        if value not in self.options:
+        if not isinstance(value, str) or value not in self.options:
             quoted = [f'"{option}"' for option in self.options]
-            listed = " or ".join([", ".join(quoted[:-1]), quoted[-1]])
+            listed = " or ".join(filter(None, [", ".join(quoted[:-1]), quoted[-1]]))
             remedy = f"Use for example <{name}={quoted[0]}>."
             raise checks.complaint(name, f"be {listed}", self.reason, value, remedy)
         return value

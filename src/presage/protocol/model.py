@@ -7,6 +7,7 @@ for. `presage --help` reads all of them.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -74,4 +75,6 @@ def models() -> tuple[Model, ...]:
 def _declared() -> Iterator[Model]:
     rooms = importlib.import_module("presage.models")
     for room in sorted(pkgutil.iter_modules(rooms.__path__), key=lambda room: room.name):
-        yield importlib.import_module(f"{rooms.__name__}.{room.name}.declaration").MODEL
+        place = f"{rooms.__name__}.{room.name}.declaration"
+        if room.ispkg and importlib.util.find_spec(place) is not None:
+            yield importlib.import_module(place).MODEL

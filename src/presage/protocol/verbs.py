@@ -36,9 +36,9 @@ def solve(problem: LearningProblem, **options: Any) -> Any:
 def simulate(problem: LearningProblem, **options: Any) -> Any:
     """Train networks of size `d` on independent data, one a seed, and measure what the theory predicts.
 
-    Every model takes `d`, `seeds` (how many networks, or the seeds themselves), `trainer`, `n_test` (fresh samples for
-    the test error), `processes` (how many networks at a time; the numbers do not depend on it) and `progress`;
-    `option_names(simulate, problem)` lists all. A seed that fails is in `Ensemble.failures` with the reason.
+    Every model takes `d`, `seeds` (how many networks, or the seeds themselves), `trainer`, `processes` (how many
+    networks at a time; the numbers do not depend on it) and `progress`, most take `n_test` (fresh samples for the test
+    error); `option_names(simulate, problem)` lists all. A seed that fails is in `Ensemble.failures` with the reason.
 
     Returns:
         An `Ensemble` of the model's own class: the observables of the prediction, one entry a seed.
@@ -64,6 +64,9 @@ def bayes_curve(problem: LearningProblem, *, alpha: Sequence[float] | Any, **opt
     """Bayes-optimal predictions at many sample sizes `alpha`, in the order given."""
     answer = _the_problem(problem).model.answer("bayes_curve")
     if answer is None:
+        if not hasattr(alpha, "__len__"):
+            reason, remedy = "each is a number of samples", "Use for example <alpha=[0.1, 1.0, 10.0]>."
+            raise checks.complaint("alpha", "be a list of numbers", reason, alpha, remedy)
         return [bayes_optimal(problem.replace(alpha=float(value)), **options) for value in alpha]
     return list(_answer("bayes_curve", problem, {"alpha": alpha, **options}))
 

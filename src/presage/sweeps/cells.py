@@ -16,6 +16,8 @@ from presage.sweeps.observed import caveats, meaning_of_bars, message, observed
 from presage.sweeps.outcome import FAILED
 from presage.sweeps.store import Record, Store, Writer
 
+FAULTS = (LookupError, TypeError, AttributeError, NameError)
+
 
 @final
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class Work:
                 "failed": False,
             }
         except Exception as failure:  # a cell that fails is a row with its reason
-            words = f"{FAILED}: {str(failure) or type(failure).__name__}"
+            words = f"{FAILED}: {_reason(failure)}"
             said = {"values": {}, "outcome": words, "caveats": "", "failed": True}
         return {"key": cell.key, **said, "seconds": time.perf_counter() - started}, result
 
@@ -85,6 +87,12 @@ class Work:
             return self.run(cell.problem, init=neighbour, **options)
         except SolveError:  # a neighbour can be a bad start: the point may still have a solution of its own
             return self.run(cell.problem, **options)
+
+
+def _reason(failure: Exception) -> str:
+    """Why a cell failed; of a fault in the program its kind too, since its text alone may be a mere name."""
+    said = str(failure) or type(failure).__name__
+    return f"{type(failure).__name__}: {said}" if isinstance(failure, FAULTS) else said
 
 
 def _stored(record: Record, writer: Writer | None) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 
 from presage.protocol import checks
 from presage.protocol.problem import LearningProblem
-from presage.protocol.verbs import VERBS, option_names
+from presage.protocol.verbs import VERBS, bayes_curve, option_names
 from presage.sweeps.identity import Memo, canonical, identity
 
 EXAMPLE = "Use for example <alpha=[0.1, 1.0, 10.0]>."
@@ -50,6 +50,8 @@ class Grid:
         if not callable(run):
             reason, remedy = "it is called with the problem of every cell", "Use for example solve or simulate."
             raise checks.complaint("run", "be a function", reason, run, remedy)
+        if run in VERBS and run is not bayes_curve and problem.model.answer(run.__name__) is None:
+            run(problem)  # says that this model has no answer to it, before a table of failures does
         options = option_names(run, problem)
         known = {*problem.names(), *options}
         axes: dict[str, list[Any]] = {}

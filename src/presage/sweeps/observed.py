@@ -23,7 +23,9 @@ def observed(result: Any) -> Observed:
         return {str(name): _plain(name, value) for name, value in result.items()}
     if isinstance(result, Ensemble):
         return _of_networks(result)
-    if hasattr(result, "solution"):  # an optimum: the strength found, and the prediction there
+    if hasattr(result, "solution") and hasattr(
+        result, "value"
+    ):  # an optimum: the strength found, and the prediction there
         return {"strength": float(result.value), **observed(result.solution)}
     if dataclasses.is_dataclass(result) or hasattr(result, "_fields"):
         return _of_prediction(result)
@@ -58,6 +60,9 @@ def _of_prediction(result: Any) -> Observed:
     for name, bar in getattr(result, "error_bars", {}).items():
         values[name] = float(getattr(result, name))
         values[name + BAR] = float(bar)
+    for observable in getattr(result, "observables", ()):
+        if observable.name not in values:
+            values[observable.name] = float(getattr(result, observable.name))
     return values
 
 

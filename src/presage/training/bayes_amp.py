@@ -8,11 +8,13 @@ from typing import Any, Protocol, final, runtime_checkable
 from presage.laws.spectral_law import Floats
 from presage.protocol import checks
 from presage.protocol.fields import Number, declared
+from presage.protocol.trainer import DAMPING as DAMPING_OF_MESSAGES
 from presage.protocol.trainer import STEPS, TOL, Trainer
 
+HOVERING = 0.05  # relative steps below this are the fluctuations of a finite matrix about its limit
 REMEDY = "Use for example BayesAMP(Denoiser(problem.target), noise=problem.noise, damping=0.2)."
 NOISE = Number("variance of the labels", at_least=0.0, optional=True, remedy=REMEDY)
-DAMPING = Number("part of the old messages that is kept", at_least=0.0, at_most=0.99, remedy=REMEDY)
+DAMPING = replace(DAMPING_OF_MESSAGES, remedy=REMEDY)
 
 
 @runtime_checkable

@@ -163,7 +163,7 @@ def test_numbers_depend_on_the_seed_alone():
     three = ps.simulate(PROBLEM, d=40, seeds=3, n_test=50, processes=1)
     again = ps.simulate(PROBLEM, d=40, seeds=[2], n_test=50, processes=1)
     assert [getattr(three, n)[2] for n in OBSERVABLES] == [getattr(again, n)[0] for n in OBSERVABLES]
-    assert "3 vectors of d = 40, trained by Lasso(tol=1e-06, steps=20000)" in str(three)
+    assert "3 vectors of d = 40, trained by ProximalGradient(tol=1e-06, steps=20000)" in str(three)
 
 
 def test_what_differs_from_the_limit_is_said():
@@ -236,5 +236,5 @@ def test_a_missing_extra_is_said(monkeypatch):
     monkeypatch.setattr(lasso, "find_spec", lambda name: None)
     text = r"Run pip install 'presage\[lasso\]', or use trainer=ProximalGradient\(\)"
     with pytest.raises(ps.InputError, match=text):
-        ps.simulate(PROBLEM, d=10)
+        ps.simulate(PROBLEM, d=10, trainer=ps.Lasso())
     assert ps.simulate(PROBLEM, d=20, seeds=1, n_test=10, trainer=ps.ProximalGradient(), processes=1).converged.all()

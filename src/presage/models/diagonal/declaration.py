@@ -78,8 +78,8 @@ MODEL = Model(
     measured=MEASURED,
     observables={"solve": MEASURED, "thresholds": THRESHOLDS},
     trainers={
-        "lasso": f"{HERE}.experiment.lasso:Lasso",
         "proximal": "presage.training.proximal_gradient:ProximalGradient",
+        "lasso": f"{HERE}.experiment.lasso:Lasso",
         "lbfgs": "presage.training.lbfgs:LBFGS",
     },
     dimension="number of entries of the vector",

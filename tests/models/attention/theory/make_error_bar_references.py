@@ -1,6 +1,7 @@
-"""Recompute tests/error_bar_references.json: a much finer solve of each random problem (about an hour on one core).
+"""Recompute error_bar_references.json: a much finer solve of each random problem (about an hour on one core).
 
-Run as ``python -m tests.make_error_bar_references [first] [last]``; problems that are in the file already are skipped.
+Run as ``python -m tests.models.attention.theory.make_error_bar_references [first] [last]``; problems that are
+in the file already are skipped.
 """
 
 from __future__ import annotations

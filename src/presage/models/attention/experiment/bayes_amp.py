@@ -18,10 +18,9 @@ from presage.models.attention.experiment import kernels
 from presage.models.attention.experiment.fit import Certificate, Fit
 from presage.models.attention.experiment.objective import Objective
 from presage.protocol.errors import TrainError
-from presage.training.bayes_amp import BayesAMP
+from presage.training.bayes_amp import HOVERING, BayesAMP
 
 PATIENCE = 12  # iterations without a shorter step before it stops
-HOVERING = 0.05  # relative steps below this are the fluctuations of a finite matrix about its limit
 
 
 class BayesState(NamedTuple):

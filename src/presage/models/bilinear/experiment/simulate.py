@@ -18,8 +18,9 @@ from presage.models.bilinear.experiment.training import BilinearFit, train_facto
 from presage.models.bilinear.problem import BilinearProblem
 from presage.protocol import checks
 from presage.protocol.ensemble import Outcome, Setting, streams, train_ensemble
+from presage.protocol.errors import TrainError
 from presage.protocol.trainer import Trainer
-from presage.training.bayes_amp import BayesAMP
+from presage.training.bayes_amp import HOVERING, BayesAMP
 from presage.training.lbfgs import LBFGS
 from presage.training.ordered_sums import one_blas_thread
 from presage.training.proximal_gradient import ProximalGradient
@@ -113,22 +114,36 @@ class MatrixSetting(Setting):
                 "converged": fit.converged,
             }
         stopped = f"the training stopped with a duality gap of {fit.gap:.1e}."
+        if not self.trainer.minimises:
+            stopped = "Bayes message passing still moves at its last step: use more damping or steps."
         return Outcome(seed, values, () if fit.converged else (stopped,))
 
 
 def _train(
-    trainer: Trainer, problem: BilinearProblem, measurements: Measurements, labels: Floats, rng: np.random.Generator
+    trainer: Any, problem: BilinearProblem, measurements: Measurements, labels: Floats, rng: np.random.Generator
 ) -> BilinearFit:
     if isinstance(trainer, BayesAMP):
-        *_, state = bayes_message_passing(
-            measurements, labels, trainer.noise or 0.0, trainer.denoiser, steps=trainer.steps, damping=trainer.damping
-        )
-        error = float(np.sum((measurements.forward(state.M) - labels) ** 2))
-        rank = float(np.mean(np.linalg.svd(state.M, compute_uv=False) > 0))
-        return BilinearFit(state.M, error, error, nan, rank, trainer.steps, True)
-    train = train_proximal if isinstance(trainer, ProximalGradient) else train_factors
-    assert isinstance(trainer, ProximalGradient | LBFGS)
-    return train(measurements, labels, _decay(problem), rng, tol=trainer.tol, steps=trainer.steps)
+        return _posterior_mean(trainer, measurements, labels)
+    options = {"tol": trainer.tol, "steps": trainer.steps}
+    if isinstance(trainer, LBFGS):
+        return train_factors(measurements, labels, _decay(problem), rng, memory=trainer.memory, **options)
+    return train_proximal(measurements, labels, _decay(problem), rng, **options)
+
+
+def _posterior_mean(trainer: BayesAMP, measurements: Measurements, labels: Floats) -> BilinearFit:
+    """All steps of message passing; it has settled if the last one moves the matrix by little."""
+    before = M = np.zeros(measurements.shape)
+    count = 0
+    for state in bayes_message_passing(
+        measurements, labels, trainer.noise or 0.0, trainer.denoiser, steps=trainer.steps, damping=trainer.damping
+    ):
+        before, M, count = M, state.M, count + 1
+    if count < trainer.steps:
+        raise TrainError("Message passing left the finite numbers.", "Use more damping, or a little <noise>.")
+    moved = float(np.linalg.norm(M - before)) / max(float(np.linalg.norm(M)), 1e-300)
+    error = float(np.sum((measurements.forward(M) - labels) ** 2))
+    rank = float(np.mean(np.linalg.svd(M, compute_uv=False) > 0))
+    return BilinearFit(M, error, error, nan, rank, count, moved <= max(trainer.tol, HOVERING))
 
 
 def _test_error(

@@ -109,6 +109,7 @@ def train_factors(
     width: int | None = None,
     tol: float = 1e-6,
     steps: int = 20_000,
+    memory: int = 20,
 ) -> BilinearFit:
     """L-BFGS on the factors of ``M = W_1 W_2'/sqrt(p N)``, each with its weight decay, from a random start.
 
@@ -131,7 +132,9 @@ def train_factors(
 
     start = rng.standard_normal((rows + columns) * m)
     # The dual bound is first order in what is left of the gradient, the loss second order.
-    found = quasi_newton(value_and_gradient, start, steps=steps, evaluations=2 * steps, memory=20, rtol=0.1 * tol**2)
+    found = quasi_newton(
+        value_and_gradient, start, steps=steps, evaluations=2 * steps, memory=memory, rtol=0.1 * tol**2
+    )
     W_1, W_2 = factors(found.X)
     here = objective.at(scale * W_1 @ W_2.T)
     gap = objective.gap(here, float(np.linalg.norm(here.X, "nuc")))

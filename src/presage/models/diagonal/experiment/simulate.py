@@ -48,8 +48,9 @@ def simulate(
         problem: what is learned; the number of samples is ``round(alpha d)``.
         d: number of entries of the vector.
         seeds: how many fits (seeds 0, 1, ...), or the seeds themselves.
-        trainer: `Lasso` (the default) and `ProximalGradient` train the vector, which is convex; `LBFGS` the two
-            factors of the network. Their `tol` is the relative duality gap at which training stops.
+        trainer: `ProximalGradient` (the default) and `Lasso`, coordinate descent by scikit-learn, train the vector,
+            which is convex; `LBFGS` the two factors of the network. Their `tol` is the relative duality gap at which
+            training stops.
         n_test: fresh samples for the test error, drawn in blocks.
         processes: how many fits are made at a time; the numbers do not depend on it.
         progress: whether to show a bar; by default when standard error is a terminal.
@@ -57,7 +58,7 @@ def simulate(
     Returns:
         The observables of `DiagonalSolution`, one entry a seed. A seed that fails is in `failures` with the reason.
     """
-    setting = _setting(problem, d, Lasso() if trainer is None else trainer, n_test)
+    setting = _setting(problem, d, ProximalGradient() if trainer is None else trainer, n_test)
     return train_ensemble(setting, seeds, processes=processes, progress=progress)  # type: ignore[return-value]
 
 
@@ -139,12 +140,13 @@ class VectorSetting(Setting):
         return Outcome(seed, values, () if fit.converged else (stopped,))
 
 
-def _train(trainer: Trainer, data: Data, rng: np.random.Generator) -> DiagonalFit:
-    assert isinstance(trainer, Lasso | ProximalGradient | LBFGS)
+def _train(trainer: Any, data: Data, rng: np.random.Generator) -> DiagonalFit:
+    options = {"tol": trainer.tol, "steps": trainer.steps}
     if isinstance(trainer, Lasso):
-        return train_coordinates(data, tol=trainer.tol, steps=trainer.steps)
-    train = train_proximal if isinstance(trainer, ProximalGradient) else train_factors
-    return train(data, rng, tol=trainer.tol, steps=trainer.steps)
+        return train_coordinates(data, **options)
+    if isinstance(trainer, LBFGS):
+        return train_factors(data, rng, memory=trainer.memory, **options)
+    return train_proximal(data, rng, **options)
 
 
 def _test_error(theta_0: Floats, theta: Floats, noise: float, n_test: int, rng: np.random.Generator) -> float:

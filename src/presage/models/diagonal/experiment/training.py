@@ -16,7 +16,7 @@ from presage.training.curvature import MARGIN, power_iteration
 from presage.training.duality import LOOK, relative_gap
 from presage.training.quasi_newton import quasi_newton
 
-MEMORY = 20  # past steps that shape the next of L-BFGS
+SMALLEST = 1e-18  # tolerance of scikit-learn beyond which rounding is all there is
 TIGHTER = 0.1  # how much closer scikit-learn is asked to come when its own rule, relative to |y|^2, ends too early
 
 
@@ -86,7 +86,7 @@ def train_coordinates(data: Data, *, tol: float, steps: int) -> DiagonalFit:
     passed, gap = 0, inf
     with warnings.catch_warnings():  # how near it came is measured here
         warnings.simplefilter("ignore", ConvergenceWarning)
-        while gap > tol and passed < steps and solver.tol > 1e-18:
+        while True:
             solver.set_params(max_iter=steps - passed)
             solver.fit(A, data.labels)
             passed += int(solver.n_iter_)
@@ -94,6 +94,8 @@ def train_coordinates(data: Data, *, tol: float, steps: int) -> DiagonalFit:
             here = data.square_error(theta)
             loss = here.value + data.penalty(theta)
             gap = data.gap(here, loss)
+            if gap <= tol or passed >= steps or solver.tol < SMALLEST:
+                break
             solver.set_params(tol=TIGHTER * solver.tol)
     return DiagonalFit(theta, loss, here.value, gap, theta != 0.0, passed, gap <= tol)
 
@@ -114,7 +116,7 @@ def train_proximal(data: Data, rng: np.random.Generator, *, tol: float, steps: i
     return DiagonalFit(here.X, loss, here.value, gap, here.X != 0.0, iteration, gap <= tol)
 
 
-def train_factors(data: Data, rng: np.random.Generator, *, tol: float, steps: int) -> DiagonalFit:
+def train_factors(data: Data, rng: np.random.Generator, *, tol: float, steps: int, memory: int = 20) -> DiagonalFit:
     """L-BFGS on the factors of ``theta = u * v``, each with its weight decay, from a random start.
 
     The loss is not convex in them, but every minimum is one of the vector: where ``u_i = v_i = 0`` is no minimum it is
@@ -136,7 +138,7 @@ def train_factors(data: Data, rng: np.random.Generator, *, tol: float, steps: in
         return asked % LOOK == 0 and data.gap(last[0], loss) <= tol
 
     start = rng.standard_normal((2, data.A.shape[1]))
-    found = quasi_newton(value_and_gradient, start, steps=steps, evaluations=2 * steps, memory=MEMORY, done=done)
+    found = quasi_newton(value_and_gradient, start, steps=steps, evaluations=2 * steps, memory=memory, done=done)
     here = data.square_error(found.X[0] * found.X[1])
     gap = data.gap(here, found.value)
     kept = data.step(here.X, here.gradient, data.curvature(rng)) != 0.0

@@ -78,7 +78,8 @@ def sums(
     Equation: derived from [BETKZ25] (43) for a general likelihood of the labels.
     Checked: tests/models/attention/channels/test_channels_of_users.py::test_stein_and_hessian_forms_agree
     Checked: tests/models/attention/channels/test_channels_of_users.py::test_sums_of_an_own_linear_channel_are_exact
-    Checked: tests/models/attention/channels/test_channels_of_users.py::test_slope_of_labels_that_step_is_their_jump_at_zero
+    Checked:
+        tests/models/attention/channels/test_channels_of_users.py::test_slope_of_labels_that_step_is_their_jump_at_zero
     """
     basis = channel.active_basis
     total = np.zeros(len(Sums._fields))
