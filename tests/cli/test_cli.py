@@ -428,7 +428,7 @@ class TestSweep:
         run("sweep", name, *grid, *options, "--workers", "1", "--plot", str(path))
         words = path.read_text(encoding="utf-8")
         # Letters are drawn as shapes; their text is in comments.
-        assert "<!-- noise -->" in words
+        assert "<!-- variance of the label noise -->" in words
         assert {"solve": "alpha 0.5", "simulate": "alpha 2", "thresholds": "kappa 1"}[name] in words
         assert {"solve": "test error", "simulate": "rank / d", "thresholds": "interpolation"}[name] in words
 
@@ -478,7 +478,7 @@ class TestSweep:
 
         def sweep(problem, function, *, executor, **rest):
             asked["executor"] = executor
-            raise ValueError("far enough")
+            raise InputError("store", "be there", "this is far enough", None, "Stop.")
 
         monkeypatch.setattr(slurm, "cluster", cluster)
         monkeypatch.setattr(ps, "sweep", sweep)

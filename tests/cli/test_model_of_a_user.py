@@ -174,7 +174,7 @@ def test_curve(folder):
     rows = json.loads(run("curve", *MEAN, *options, "--json").stdout)["rows"]
     assert [row["estimation_error"] for row in rows] == pytest.approx([error(2.0, row["shrinkage"]) for row in rows])
     words = (folder / "curve.svg").read_text(encoding="utf-8")
-    assert "<!-- shrinkage -->" in words
+    assert "<!-- weight of the zero -->" in words
     assert "<!-- squared error -->" in words
     out = run("curve", *MEAN, "--shrinkage", "1,200").stdout
     assert "at shrinkage = 200: failed: Nothing is left. Use a smaller --shrinkage." in " ".join(out.split())

@@ -18,6 +18,7 @@ class Observable:
     fraction: bool = False  # between 0 and 1, in steps of 1/d where networks are counted
     brief: bool = True  # whether it is among the few that a narrow table or a picture has room for
     clean_only: bool = False  # a threshold that is one for labels without noise only
+    costly: bool = False  # takes longer than all the rest: computed when it is asked for, and not by a sweep
 
     @property
     def axis(self) -> str:

@@ -61,7 +61,7 @@ def _of_prediction(result: Any) -> Observed:
         values[name] = float(getattr(result, name))
         values[name + BAR] = float(bar)
     for observable in getattr(result, "observables", ()):
-        if observable.name not in values:
+        if observable.name not in values and not observable.costly:
             values[observable.name] = float(getattr(result, observable.name))
     return values
 

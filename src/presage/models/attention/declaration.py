@@ -160,7 +160,7 @@ BAYES = (
     Observable("mmse", "least estimation error of any method"),
     TEST_ERROR,
     Observable("delta", "noise at which the target is seen"),
-    Observable("mutual_information", "of all labels, over d^2, in nats", "information / d²"),
+    Observable("mutual_information", "of all labels, over d^2, in nats", "information / d²", costly=True),
 )
 THRESHOLDS = (
     Observable("interpolation", "labels are fitted exactly up to here"),

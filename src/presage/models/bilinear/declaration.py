@@ -77,7 +77,7 @@ BAYES = (
     Observable("mmse", "least estimation error of any method"),
     TEST_ERROR,
     Observable("delta", "noise at which the target is seen"),
-    Observable("mutual_information", "of all labels, an entry, in nats", "information / d L"),
+    Observable("mutual_information", "of all labels, an entry, in nats", "information / d L", costly=True),
 )
 THRESHOLDS = (
     Observable(
