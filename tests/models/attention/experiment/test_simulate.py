@@ -479,7 +479,7 @@ def test_a_worker_that_is_killed_is_a_failure_with_a_reason(tmp_path):
         [sys.executable, str(script)], env=environment(tmp_path), capture_output=True, text=True, check=False
     )
     assert ran.returncode == 0, ran.stderr
-    assert "its process was killed, most often for lack of memory: use fewer processes" in ran.stdout
+    assert "its process was killed, most often for lack of memory: train fewer networks at a time" in ran.stdout
     assert ran.stdout.splitlines()[-1] == "[0, 1, 2]"
 
 
