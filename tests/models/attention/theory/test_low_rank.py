@@ -86,3 +86,9 @@ def test_bad_input():
         ps.low_rank_error(0.0)
     with pytest.raises(ValueError, match="`k` must be"):
         ps.low_rank_rank(-0.1, 1.0)
+
+
+def test_clean_labels_beyond_three_are_recovered():
+    """The root of ``2 abar = 6 - 8 t + 3 t^2`` reaches zero at three, and would be negative beyond."""
+    assert low_rank_noise(2.999) == pytest.approx(2.5e-4, rel=1e-3)
+    assert [low_rank_noise(abar) for abar in (3.0, 3.1, 10.0)] == [0.0, 0.0, 0.0]

@@ -31,6 +31,7 @@ def low_rank_noise(abar: float, noise: float = 0.0) -> float:
 
     Equation: [ETZK25].
     Checked: tests/models/attention/theory/test_low_rank.py::test_low_rank_error_is_the_limit_of_the_equations
+    Checked: tests/models/attention/theory/test_low_rank.py::test_clean_labels_beyond_three_are_recovered
     """
     abar, noise = _numbers(abar, noise)
     if 2.0 * abar <= 1.0 + 0.5 * noise:
