@@ -128,12 +128,12 @@ def test_a_sweep_of_trained_matrices_hands_its_processes_on(monkeypatch):
 
 def test_the_posterior_mean_of_a_matrix_is_compared_with_the_bayes_optimal_error():
     best = ps.bayes_optimal(MATRIX)
-    trainer = ps.BayesAMP(best.denoiser)
-    found = ps.compare(best, *(ps.simulate(MATRIX, d=d, seeds=6, trainer=trainer, n_test=50) for d in (20, 40)))
+    trainer = ps.BayesAMP(best.denoiser, steps=25)
+    found = ps.compare(best, *(ps.simulate(MATRIX, d=d, seeds=5, trainer=trainer, n_test=50) for d in (16, 32)))
     assert [row.name for row in found.rows] == ["estimation_error"]
     assert found.agrees, str(found)
     with pytest.raises(ps.InputError, match="be trained for the prediction"):
-        ps.compare(ps.solve(MATRIX), ps.simulate(MATRIX, d=10, seeds=2, trainer=trainer, n_test=50))
+        ps.compare(ps.solve(MATRIX), ps.simulate(MATRIX, d=6, seeds=2, trainer=trainer, n_test=20))
 
 
 def test_a_curve_is_its_points_also_where_a_model_has_none_of_its_own():
