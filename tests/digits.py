@@ -320,14 +320,16 @@ def written(value: Any) -> Any:
 
 
 def machine() -> str:
-    """What decides the last bits of a product of matrices: the processor, and the libraries."""
+    """What decides the last bits: the libraries, and the processors that they and compiled code are made for."""
+    import llvmlite.binding
     import numba
     import scipy
     from threadpoolctl import threadpool_info
 
     blas = sorted({f"{lib['internal_api']} {lib['version']} {lib.get('architecture')}" for lib in threadpool_info()})
     versions = f"numpy {np.__version__}, scipy {scipy.__version__}, numba {numba.__version__}"
-    return f"{platform.machine()}, python {sys.version_info.major}.{sys.version_info.minor}, {versions}, {blas}"
+    processor = f"{platform.machine()} {llvmlite.binding.get_host_cpu_name()}"
+    return f"{processor}, python {sys.version_info.major}.{sys.version_info.minor}, {versions}, {blas}"
 
 
 def digits(name: str) -> dict[str, Any]:

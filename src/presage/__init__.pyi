@@ -1,3 +1,4 @@
+from .laws.check_law import check_law
 from .laws.empirical import Empirical
 from .laws.gaussian_product import GaussianProduct
 from .laws.marchenko_pastur import MarchenkoPastur
@@ -9,7 +10,7 @@ from .laws.singular_value_masses import SingularValueMasses
 from .laws.spectral_law import SpectralLaw
 from .models.attention.bayes.optimal import BayesSolution
 from .models.attention.channels.channel import Channel
-from .models.attention.channels.check_channel import ChannelReport, check_channel
+from .models.attention.channels.check_channel import check_channel
 from .models.attention.channels.hardmax import Hardmax
 from .models.attention.channels.huber import Huber
 from .models.attention.channels.linear import Linear
@@ -28,7 +29,7 @@ from .models.attention.named import (
     robust_network,
     unfactorized_attention,
 )
-from .models.attention.penalties.check_penalty import PenaltyReport, check_penalty
+from .models.attention.penalties.check_penalty import check_penalty
 from .models.attention.penalties.elastic_spectral import ElasticSpectral
 from .models.attention.penalties.frobenius import Frobenius
 from .models.attention.penalties.nuclear_psd import NuclearPSD
@@ -51,7 +52,7 @@ from .models.diagonal.experiment.lasso import Lasso
 from .models.diagonal.problem import DiagonalProblem, diagonal_network
 from .models.diagonal.theory.solution import DiagonalSolution
 from .models.diagonal.thresholds import DiagonalThresholds
-from .protocol.check_model import ModelReport, check_model
+from .protocol.check_model import check_model
 from .protocol.comparison import Comparison, compare
 from .protocol.ensemble import Ensemble, Outcome, Setting, streams, train_ensemble
 from .protocol.errors import InputError, SolveError, TrainError, TrainInterrupted
@@ -60,6 +61,7 @@ from .protocol.model import Model, NamedProblem
 from .protocol.observables import Observable
 from .protocol.prediction import Prediction, Result, SampleSizes
 from .protocol.problem import LearningProblem
+from .protocol.report import Report
 from .protocol.trainer import Trainer
 from .protocol.verbs import (
     bayes_curve,
@@ -97,7 +99,6 @@ __all__ = [
     "BilinearThresholds",
     "Bulk",
     "Channel",
-    "ChannelReport",
     "Choice",
     "Comparison",
     "Conjugates",
@@ -124,7 +125,6 @@ __all__ = [
     "Linear",
     "MarchenkoPastur",
     "Model",
-    "ModelReport",
     "NamedProblem",
     "Networks",
     "NuclearPSD",
@@ -136,7 +136,6 @@ __all__ = [
     "PairComparison",
     "Part",
     "Penalty",
-    "PenaltyReport",
     "PointMasses",
     "PowerLaw",
     "Prediction",
@@ -145,6 +144,7 @@ __all__ = [
     "Rademacher",
     "RectangularConvolution",
     "RectangularLaw",
+    "Report",
     "Result",
     "RidgelessSolution",
     "SampleSizes",
@@ -169,6 +169,7 @@ __all__ = [
     "bayes_optimal",
     "bilinear_regression",
     "check_channel",
+    "check_law",
     "check_model",
     "check_penalty",
     "compare",

@@ -165,7 +165,6 @@ def _from_file(option: str, name: str, family: Family) -> Any:
             return ps.Empirical(array)
         if getattr(array, "ndim", 0) != 2:
             return ps.SingularValueMasses(array)
-        sides = sorted(array.shape)
-        return ps.SingularValueMasses(np.linalg.svd(array, compute_uv=False), aspect=sides[1] / sides[0])
-    except (ValueError, TypeError, ZeroDivisionError, np.linalg.LinAlgError) as error:
+        return ps.SingularValueMasses.of_matrix(array)
+    except (ValueError, TypeError, np.linalg.LinAlgError) as error:
         raise CommandError(f"`{option} {name}` makes no law: {error}") from None

@@ -9,6 +9,7 @@ import numpy as np
 import presage as ps
 from presage.figures import style
 from presage.figures.shipping import slimmed
+from presage.models.bilinear.thresholds import weak_recovery
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,13 +42,21 @@ def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
     size: dict[str, Any] = {"d": D[effort], "seeds": SEEDS[effort], "n_test": 100}
     decays = [WEIGHT_DECAY, WEAK_DECAY]
     trained = sweep(PROBLEM, ps.simulate, alpha=TRAINED[effort], weight_decay=decays, **size)
-    thresholds = sweep(PROBLEM, ps.thresholds, rank=RANKS, aspect=ASPECTS)
+    thresholds = sweep(PROBLEM, thresholds_to_leading_order, rank=RANKS, aspect=ASPECTS)
     return {
         "bayes": slimmed(sweep(PROBLEM, ps.bayes_optimal, alpha=alpha), name),
         "erm": slimmed(sweep(PROBLEM, ps.solve, alpha=alpha, weight_decay=[0.0, *decays]), name, "rank"),
         "trained": slimmed(trained, name, "rank"),
         "thresholds": slimmed(thresholds, *(threshold for threshold, _, _ in THRESHOLDS)),
     }
+
+
+def thresholds_to_leading_order(problem: ps.BilinearProblem) -> dict[str, float]:
+    """The thresholds, with the weak recovery of a small rank at every rank: a guide to the eye at larger ones."""
+    found = ps.thresholds(problem)
+    weak = weak_recovery(problem.target, problem.noise)
+    recovered = (found.strong_recovery, found.minimal_nuclear_norm)
+    return dict(zip((name for name, _, _ in THRESHOLDS), (weak, *recovered), strict=True))
 
 
 def draw(parts: Parts) -> Figure:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from presage.laws.discrete_law import DiscreteLaw, abbreviated, number_list
+from presage.laws.numerical_zeros import note_on_zeros, with_numerical_zeros
 from presage.laws.spectral_law import Atoms
 from presage.protocol import checks
 
@@ -16,9 +17,10 @@ from presage.protocol import checks
 @final
 @dataclass(frozen=True, eq=False)
 class Empirical(DiscreteLaw):
-    """Eigenvalues as they are: of a given symmetric matrix, or given as a list."""
+    """Eigenvalues as they are: of a given symmetric matrix, or given as a list; what is their rounding is zero."""
 
     eigenvalues: ArrayLike
+    rounded: int = field(default=0, repr=False)  # how many were set to zero
 
     def __post_init__(self) -> None:
         try:
@@ -40,7 +42,13 @@ class Empirical(DiscreteLaw):
             values = np.linalg.eigvalsh(0.5 * (matrix + matrix.T))
         else:
             values = np.sort(number_list("eigenvalues", given, "they are eigenvalues"))
-        object.__setattr__(self, "eigenvalues", values)
+        exact = with_numerical_zeros(values, values.size, given.dtype)
+        object.__setattr__(self, "eigenvalues", exact)
+        object.__setattr__(self, "rounded", self.rounded + int(np.sum(exact != values)))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return note_on_zeros(self.rounded, np.size(self.eigenvalues), "eigenvalues")
 
     def _atoms(self) -> Atoms:
         positions, counts = np.unique(np.asarray(self.eigenvalues), return_counts=True)

@@ -32,6 +32,8 @@ class MarchenkoPastur(Declared, SpectralLaw):
     Mean ``sqrt(kappa_0)``, second moment ``1 + kappa_0``, mass ``1 - kappa_0`` at zero when ``kappa_0 < 1``.
     """
 
+    proven = True
+
     kappa_0: float = field(metadata=declared(KAPPA_0))
 
     @property

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from presage.laws.discrete_law import DiscreteLaw, abbreviated, number_list
+from presage.laws.numerical_zeros import with_numerical_zeros
 from presage.laws.spectral_law import Atoms
 from presage.protocol import checks
 
@@ -53,6 +54,17 @@ class PointMasses(DiscreteLaw):
             )
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "weights", weights / weights.sum())
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        values = np.asarray(self.values)
+        tiny = int(np.sum(values != with_numerical_zeros(values, values.size)))
+        if not tiny:
+            return ()
+        return (
+            f"{tiny} of the {values.size} values of the target are tiny beside the largest, and count as they are: if "
+            "they are the rounding of zeros, use Empirical or SingularValueMasses, which know a zero.",
+        )
 
     def _atoms(self) -> Atoms:
         positions, index = np.unique(np.asarray(self.values), return_inverse=True)

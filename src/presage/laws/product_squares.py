@@ -25,6 +25,8 @@ class ProductSquares(SpectralLaw):
     ``w k = sqrt(b) (1 + k)(1 + k/b)(1 + k/rank)``: S-transforms of the two Wishart matrices multiply.
     """
 
+    proven = True
+
     rank: float
     aspect: float
 

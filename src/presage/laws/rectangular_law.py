@@ -39,6 +39,15 @@ class RectangularLaw(ABC):
         """Law of the squared singular values, that is of the eigenvalues of ``M M'``, p x p."""
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """Plain sentences on what was made of the numbers that were given; every prediction has them as caveats."""
+        return ()
+
+    def check_itself(self, name: str) -> None:
+        """Complain, as the argument `name` of a problem, if the squared singular values have no probability law."""
+        self.squared.check_itself(name)
+
+    @property
     def second_moment(self) -> float:
         """Size of the target, ``Q_0 = |M|_F^2/sqrt(p N)``."""
         return self.squared.mean / sqrt(self.aspect)

@@ -22,6 +22,8 @@ CENTRE = Number("mean of the law", remedy=REMEDY)
 class Semicircle(Declared, SpectralLaw):
     """Wigner's semicircle of a given variance about a centre: density on ``centre +- 2 sqrt(variance)``."""
 
+    proven = True
+
     variance: float = field(default=1.0, metadata=declared(VARIANCE))
     centre: float = field(default=0.0, metadata=declared(CENTRE))
 

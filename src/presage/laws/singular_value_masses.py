@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import final
+from typing import Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from presage.laws.discrete_law import number_list
+from presage.laws.numerical_zeros import note_on_zeros, with_numerical_zeros
 from presage.laws.point_masses import PointMasses
 from presage.laws.rectangular_law import ASPECT, RectangularLaw
 from presage.protocol import checks
@@ -17,11 +19,24 @@ from presage.protocol import checks
 @final
 @dataclass(frozen=True, eq=False)
 class SingularValueMasses(RectangularLaw):
-    """Given singular values with given weights (equal ones when `weights` is left out)."""
+    """Given singular values with given weights (equal ones when `weights` is left out); their rounding is zero."""
 
     values: ArrayLike
     weights: ArrayLike | None = None
     aspect: float = 1.0
+    rounded: int = field(default=0, repr=False)  # how many were set to zero
+
+    @classmethod
+    def of_matrix(cls, matrix: ArrayLike) -> Self:
+        """The singular values of a given matrix, and its aspect."""
+        given = np.asarray(matrix)
+        if given.ndim != 2 or given.size == 0:
+            got = f"an array of shape {given.shape}"
+            raise checks.complaint("matrix", "have two sides", "its singular values are meant", got, "Pass a matrix.")
+        entries = number_list("matrix", given.ravel(), "they are the entries of a matrix").reshape(given.shape)
+        short, long = sorted(given.shape)
+        values = with_numerical_zeros(np.linalg.svd(entries, compute_uv=False), long, given.dtype)
+        return cls(values, aspect=long / short, rounded=int(np.sum(values == 0.0)))
 
     def __post_init__(self) -> None:
         law = PointMasses(self.values, self.weights)  # says what is wrong with values or weights
@@ -34,9 +49,16 @@ class SingularValueMasses(RectangularLaw):
                 float(values.min()),
                 "Drop the sign: it belongs to the singular vectors.",
             )
-        object.__setattr__(self, "values", values)
         object.__setattr__(self, "weights", np.asarray(law.weights, dtype=np.float64))
         object.__setattr__(self, "aspect", ASPECT.checked("aspect", self.aspect))
+        longer = round(self.aspect * values.size)
+        exact = with_numerical_zeros(values, longer, np.asarray(self.values).dtype)
+        object.__setattr__(self, "values", exact)
+        object.__setattr__(self, "rounded", self.rounded + int(np.sum(exact != values)))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return note_on_zeros(self.rounded, np.size(self.values), "singular values")
 
     @cached_property
     def squared(self) -> PointMasses:

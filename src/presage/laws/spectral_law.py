@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from functools import cache
 from math import pi
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,6 +37,8 @@ class SpectralLaw(ABC):
     A law of one's own defines `stieltjes_pair` and `support`; the rest follows, by quadrature where need be.
     """
 
+    proven: ClassVar[bool] = False  # whether tests, and not a look at each use, say that it is a probability law
+
     @abstractmethod
     def stieltjes_pair(self, z: Complexes) -> tuple[Complexes, Complexes]:
         """Return ``G(z)`` and ``G'(z)`` for a flat array ``z`` with ``Im z >= 0``, real only outside the support."""
@@ -50,6 +52,20 @@ class SpectralLaw(ABC):
     def atoms(self) -> Atoms:
         """Point masses, sorted by position."""
         return NO_ATOMS
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Plain sentences on what was made of the numbers that were given; every prediction has them as caveats."""
+        return ()
+
+    def check_itself(self, name: str) -> None:
+        """Complain, as the argument `name` of a problem, if this is no probability law: a wrong branch, a lost mass."""
+        if self.proven:
+            return
+        from presage.laws.check_law import disorders  # here: it is about this class
+
+        for what in disorders(self):
+            raise checks.complaint(name, "be a law", what, self, f"Mend its class: `check_law({name})` says more.")
 
     def stieltjes(self, z: ArrayLike) -> Complexes:
         """Stieltjes transform ``G(z) = int mu(dx)/(z - x)`` for ``Im z >= 0`` (real ``z`` outside the support)."""

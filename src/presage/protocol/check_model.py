@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
@@ -20,30 +20,11 @@ from presage.protocol.errors import ComputationError, InputError
 from presage.protocol.fields import declarations
 from presage.protocol.prediction import Prediction, Result
 from presage.protocol.problem import LearningProblem
+from presage.protocol.report import Report, tried
 from presage.protocol.trainer import Trainer
 
 SEEDS = 6  # networks of each size
 EVERY = ("d", "seeds", "trainer", "processes", "progress")  # what views and sweeps hand to simulate
-
-
-@final
-@dataclass(frozen=True)
-class ModelReport:
-    """What `check_model` looked at and what it found."""
-
-    problem: str
-    checked: tuple[str, ...]
-    findings: tuple[str, ...]
-
-    @property
-    def ok(self) -> bool:
-        """Whether nothing was found."""
-        return not self.findings
-
-    def __str__(self) -> str:
-        if self.ok:
-            return f"{self.problem}: nothing found. Looked at: {', '.join(self.checked)}."
-        return "\n".join([f"{self.problem}: {len(self.findings)} found.", *(f"- {line}" for line in self.findings)])
 
 
 class _Stranger(Trainer):
@@ -63,22 +44,9 @@ class _Trial:
     ensembles: tuple[Any, ...] = ()
 
 
-def check_model(problem: Any, *, d: Sequence[int] = (20, 40)) -> ModelReport:
-    """Try the model of a problem: fields, verbs, training at sizes `d`, comparison; never raises for a bad one.
-
-    A later check rests on the earlier ones, so that it stops at the first that finds something.
-    """
-    trial = _Trial(problem, tuple(d))
-    checked: list[str] = []
-    for name, check in CHECKS.items():
-        checked.append(name)
-        try:
-            findings = tuple(check(trial))
-        except Exception as error:  # a user's class may raise anything
-            findings = (f"while looking at {name}, the model raised {type(error).__name__}: {error}",)
-        if findings:
-            break
-    return ModelReport(type(problem).__name__, tuple(checked), findings)
+def check_model(problem: Any, *, d: Sequence[int] = (20, 40)) -> Report:
+    """Try the model of a problem: fields, verbs, training at sizes `d`, comparison; never raises for a bad one."""
+    return tried(type(problem).__name__, "model", _Trial(problem, tuple(d)), CHECKS)
 
 
 def _fields(trial: _Trial) -> Iterator[str]:

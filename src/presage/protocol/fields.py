@@ -108,6 +108,8 @@ class Part(Declaration):
         kind = getattr(importlib.import_module(module), noun)
         remedy = f"Use for example <{name}={self.example}>."
         checks.instance(name, value, kind, reason=self.reason or f"it is the {self.words}", remedy=remedy)
+        if hasattr(value, "check_itself"):  # a law of one's own may be none
+            value.check_itself(name)
         return value
 
 

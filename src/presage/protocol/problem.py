@@ -41,6 +41,12 @@ class LearningProblem(Declared):
             )
         return dataclasses.replace(self, **direct)  # type: ignore[type-var]
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What its parts have to say, such as a law of eigenvalues of which some are rounding: caveats of an answer."""
+        parts = [getattr(self, field.name) for field in dataclasses.fields(self)]  # type: ignore[arg-type]
+        return tuple(line for part in parts for line in getattr(part, "notes", ()))
+
     def names(self) -> list[str]:
         """Names that `replace` understands: of the problem's own fields and of those of its parts, each once."""
         things = [self, *(getattr(self, part) for part in self.parts)]

@@ -119,6 +119,19 @@ def test_weak_recovery_of_a_small_rank(b):
         assert bayes.mmse == pytest.approx(low_rank_mmse(b, ratio, noise), abs=5e-3)
 
 
+@pytest.mark.parametrize("noise", [0.0, 0.5])
+def test_learning_begins_at_once_where_the_rank_is_not_low(noise):
+    problem = ps.bilinear_regression(ps.GaussianProduct(0.5, 2.0), alpha=0.01, noise=noise)
+    found = ps.thresholds(problem)
+    assert found.weak_recovery == 0.0 < found.strong_recovery
+    assert "with the first samples" in found.caveats[-1]
+    gain = 1.0 - ps.bayes_optimal(problem).mmse  # at least that of shrinking each entry by itself
+    assert gain > 0.9 * 0.01 / (1.0 + noise)
+    assert ps.thresholds(problem.replace(rank=0.05)).weak_recovery == weak_recovery(
+        ps.GaussianProduct(0.05, 2.0), noise
+    )
+
+
 @pytest.mark.parametrize("law", [ps.GaussianProduct(0.5, 2.0), ATOMS])
 def test_information_grows_by_the_capacity_of_a_measurement(law):
     problem, step = ps.bilinear_regression(law, alpha=0.6, noise=0.3), 1e-3

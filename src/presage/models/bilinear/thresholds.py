@@ -16,6 +16,8 @@ from presage.models.bilinear.problem import BilinearProblem
 from presage.protocol.prediction import SampleSizes
 from presage.spectra.legendre_panels import ABSCISSAE, WEIGHTS
 
+LOW_RANK = 0.1  # above it there is no sharp onset of learning: a linear shrinkage of the labels gains visibly at once
+
 
 @final
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class BilinearThresholds(SampleSizes):
     """Sample ratios ``alpha`` of a problem; recovery is that of clean labels, whatever the noise of the problem."""
 
     strong_recovery: float  # the Bayes-optimal error vanishes
-    weak_recovery: float  # something is learned at all, to leading order in a small rank
+    weak_recovery: float  # something is learned at all: to leading order in a small rank, 0 where it is not small
     minimal_nuclear_norm: float  # the interpolator of least nuclear norm is the target
     caveats: tuple[str, ...] = ()
 
@@ -33,12 +35,22 @@ class BilinearThresholds(SampleSizes):
 def thresholds(problem: BilinearProblem) -> BilinearThresholds:
     """Collect the thresholds in ``alpha``, the number of samples over the entries of the matrix."""
     target, count = problem.target, problem.components
-    clean = "strong_recovery and minimal_nuclear_norm are for clean labels: with this noise the error is never zero."
+    caveats, weak = [*problem.notes], weak_recovery(target, problem.noise)
+    if problem.noise > 0.0:
+        caveats.append(
+            "strong_recovery and minimal_nuclear_norm are for clean labels: with this noise the error is never zero."
+        )
+    if target.nonzero > LOW_RANK:
+        weak = 0.0
+        caveats.append(
+            f"weak recovery is for low rank: at rank {target.nonzero:.3g} learning begins gradually, with the first "
+            "samples."
+        )
     return BilinearThresholds(
         strong_recovery(target) / count,
-        weak_recovery(target, problem.noise) / count,
+        weak / count,
         minimal_nuclear_norm(target.nonzero, target.aspect) / count,
-        (clean,) if problem.noise > 0.0 else (),
+        tuple(caveats),
     )
 
 

@@ -29,7 +29,7 @@ def thresholds(problem: DiagonalProblem) -> DiagonalThresholds:
     """Collect the thresholds in ``alpha = n/d``: d numbers fit any d labels, and recovery depends on the zeros only."""
     clean = "minimal_l1_norm is for clean labels: with this noise the error is never zero."
     recovery = minimal_l1_norm(problem.target.nonzero)
-    return DiagonalThresholds(1.0, recovery, (clean,) if problem.noise > 0.0 else ())
+    return DiagonalThresholds(1.0, recovery, (*problem.notes, *([clean] if problem.noise > 0.0 else [])))
 
 
 def minimal_l1_norm(r: float) -> float:

@@ -286,6 +286,6 @@ def test_the_code_of_the_page_runs(capsys):
     for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):
         exec(block, names)
     printed = capsys.readouterr().out
-    assert "Logarithm: nothing is wrong." in printed
+    assert "Logarithm: nothing found." in printed
     assert "test_error: predicted" in printed
     assert all(abs(row.z) < 4 for row in ps.compare(names["s"], *names["networks"]).rows)

@@ -119,7 +119,23 @@ def test_order_of_the_thresholds():
     """Nobody recovers before the best method does, and factors help."""
     for law in (*ANY, ps.MarchenkoPastur(0.01), ps.MarchenkoPastur(0.7)):
         found = ps.thresholds(network(law))
-        assert found.bayes_recovery <= found.perfect_recovery <= found.unfactorized_recovery
+        assert found.weak_recovery <= found.bayes_recovery <= found.perfect_recovery <= found.unfactorized_recovery
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.5, 2.0])
+@pytest.mark.parametrize("kappa_0", [0.25, 1.0, 3.0])
+def test_learning_begins_at_once_where_the_rank_is_not_low(kappa_0, noise):
+    """Shrinking what one label says of each entry gains in proportion to alpha, and the best method no less."""
+    law = ps.MarchenkoPastur(kappa_0)
+    found = ps.thresholds(network(law, noise=noise))
+    assert found.weak_recovery == 0.0 < found.bayes_recovery
+    unseen = law.second_moment - law.mean**2  # the mean of the eigenvalues is known
+    for alpha in (0.002, 0.01):
+        gain = 1.0 - ps.bayes_optimal(network(law, noise=noise).replace(alpha=alpha)).mmse / unseen
+        # 2 alpha labels an entry, of variance unseen + noise/2 each as long as nothing is learned
+        assert gain > 0.9 * 2.0 * alpha * unseen / (unseen + 0.5 * noise)
+    low = ps.thresholds(network(ps.MarchenkoPastur(0.05), noise=noise))
+    assert low.weak_recovery > 0.0
 
 
 def test_thresholds_speak():

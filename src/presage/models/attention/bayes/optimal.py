@@ -107,8 +107,9 @@ class BayesSolution(Prediction):
     def caveats(self) -> tuple[str, ...]:
         """Plain sentences: what of this prediction is not known, and why."""
         if isnan(self.test_error):
-            return ("the least test error is known for squared losses only: it is NaN for this channel.",)
-        return ()
+            unknown = "the least test error is known for squared losses only: it is NaN for this channel."
+            return (*self.problem.notes, unknown)
+        return self.problem.notes
 
 
 def least_test_error(channel: Channel, rho_0: float, V: float) -> tuple[float, float]:

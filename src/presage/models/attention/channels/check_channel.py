@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from presage.models.attention.channels.differences import loss_of, loss_terms, w
 from presage.models.attention.channels.numeric_prox import minimise, numeric_prox
 from presage.models.attention.channels.traits import BLIND, probes
 from presage.models.attention.declaration import MOST_TOKENS
+from presage.protocol.report import Report, tried
 
 CLOSE = 1e-4  # relative difference of two ways to compute one thing that is still rounding and differences
 RARE = 0.03  # fraction of points that may differ more: a kink of the loss may be near them
@@ -22,44 +22,10 @@ SAMPLES = 40  # whose proximal maps are compared with a search
 SHARP = 1e3  # curvature beside the slope at which a proximal point sits on a kink
 
 
-@final
-@dataclass(frozen=True)
-class ChannelReport:
-    """What `check_channel` looked at and what it found."""
-
-    channel: str
-    checked: tuple[str, ...]
-    findings: tuple[str, ...]
-
-    @property
-    def ok(self) -> bool:
-        """Whether nothing was found."""
-        return not self.findings
-
-    def __str__(self) -> str:
-        if self.ok:
-            return f"{self.channel}: nothing found. Looked at: {', '.join(self.checked)}."
-        lines = [f"{self.channel}: {len(self.findings)} found."]
-        return "\n".join([*lines, *(f"- {sentence}" for sentence in self.findings)])
-
-
-def check_channel(channel: Channel) -> ChannelReport:
-    """Try a channel at random points and say what is wrong with it; never raises for a bad one.
-
-    A later check rests on the earlier ones, so that it stops at the first that finds something.
-    """
-    checked: list[str] = []
-    for name, check in CHECKS.items():
-        checked.append(name)
-        try:
-            with np.errstate(all="ignore"):
-                findings = tuple(check(channel))
-        except Exception as error:  # a user's class may raise anything
-            where = f"{type(error).__name__}: {error}"
-            findings = (f"while looking at {name}, the channel raised {where}",)
-        if findings:
-            return ChannelReport(_name(channel), tuple(checked), findings)
-    return ChannelReport(_name(channel), tuple(checked), ())
+def check_channel(channel: Channel) -> Report:
+    """Try a channel at random points and say what is wrong with it; never raises for a bad one."""
+    with np.errstate(all="ignore"):
+        return tried(_name(channel), "channel", channel, CHECKS)
 
 
 def _name(channel: Any) -> str:

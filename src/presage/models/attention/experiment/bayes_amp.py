@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from presage.laws.numerical_zeros import with_numerical_zeros
 from presage.laws.spectral_law import Floats
 from presage.models.attention.channels.score import score
 from presage.models.attention.experiment import kernels
@@ -100,7 +101,7 @@ def posterior_mean(trainer: BayesAMP, objective: Objective, rng: np.random.Gener
     loss = objective.loss_at(state.S)
     converged = step <= max(trainer.tol, HOVERING)
     unsettled = f"Bayes message passing still moves by {step:.1e} an iteration: use more damping."
-    rank = float(np.count_nonzero(np.linalg.eigvalsh(state.S))) / objective.d
+    rank = float(np.count_nonzero(with_numerical_zeros(np.linalg.eigvalsh(state.S), objective.d))) / objective.d
     return Fit(
         state.S,
         loss + objective.penalty_at(state.S),

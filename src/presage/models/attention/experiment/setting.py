@@ -11,6 +11,7 @@ import numpy as np
 
 from presage.laws.empirical import Empirical
 from presage.laws.marchenko_pastur import MarchenkoPastur
+from presage.laws.numerical_zeros import with_numerical_zeros
 from presage.laws.power_law import PowerLaw
 from presage.models.attention.experiment.data import (
     Centring,
@@ -138,7 +139,7 @@ class NetworkSetting(Setting):
                 "rank": certificate.rank,
                 "m": float(np.sum(fit.S * S_0)) / d,
                 "q": float(np.sum(fit.S**2)) / d,
-                "eigenvalues": np.asarray(np.linalg.eigvalsh(fit.S), dtype=np.float64),
+                "eigenvalues": with_numerical_zeros(np.linalg.eigvalsh(fit.S), d),
                 "residual": certificate.residual,
                 "gap": certificate.gap,
                 "converged": fit.converged,

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, final
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from presage.laws.random_frame import random_frame
 from presage.laws.spectral_law import Floats
 from presage.models.attention.penalties.penalty import Penalty
+from presage.protocol.report import Report, tried
 
 REACH = 6.0  # of the eigenvalues and fields that are tried
 CURVATURES = (0.3, 1.0, 8.0)
@@ -18,47 +19,19 @@ GRID = 40_001
 SLACK = 1e-6  # relative: by how much the value at a minimum may exceed that of the best point of the grid
 
 
-@final
-@dataclass(frozen=True)
-class PenaltyReport:
-    """What `check_penalty` found: nothing, or sentences that say what is wrong and what to do."""
-
-    penalty: Any
-    findings: tuple[str, ...]
-
-    @property
-    def ok(self) -> bool:
-        """Whether nothing was found."""
-        return not self.findings
-
-    def __str__(self) -> str:
-        name = type(self.penalty).__name__
-        if self.ok:
-            return f"{name}: nothing is wrong."
-        return "\n".join([f"{name}:", *(f"- {line}" for line in self.findings)])
-
-
-def check_penalty(penalty: Any, *, kappa: float = 1.0) -> PenaltyReport:
+def check_penalty(penalty: Any, *, kappa: float = 1.0) -> Report:
     """Try a penalty out: its values, its invariance, and its shrinkage against the minimum on a fine grid.
 
     Never raises for a penalty that is wrong, whatever it does; what it raises is one of the findings.
     """
-    if not isinstance(penalty, Penalty):
-        said = f"it must be a Penalty, and is {penalty!r}: derive its class from presage.Penalty and make an instance."
-        return PenaltyReport(penalty, (said,))
-    findings: list[str] = []
-    for check in (_settings, _values, _shapes, _frames, _widths, _shrinkage):
-        try:
-            findings += check(penalty, kappa)
-        except Exception as error:  # whatever the user's class does
-            findings.append(f"{_what(check)} raises {type(error).__name__}: {error}")
-        if findings:  # what follows would only say the same in other words
-            break
-    return PenaltyReport(penalty, tuple(findings))
+    checks = {name: partial(check, kappa=kappa) for name, check in CHECKS.items()}
+    return tried(type(penalty).__name__, "penalty", penalty, checks)
 
 
-def _what(check: Callable[..., Any]) -> str:
-    return "`shrink`" if check is _shrinkage else "`lowest` or `kinks`" if check is _settings else "`value`"
+def _kind(penalty: Any, kappa: float) -> list[str]:
+    if isinstance(penalty, Penalty):
+        return []
+    return [f"it must be a Penalty, and is {penalty!r}: derive its class from presage.Penalty and make an instance."]
 
 
 def _tried(penalty: Penalty) -> Floats:
@@ -182,3 +155,14 @@ def _shrinkage(penalty: Penalty, kappa: float) -> list[str]:
                 "`value`; corners and jumps of r elsewhere than at 0 must be in `kinks`."
             ]
     return []
+
+
+CHECKS: dict[str, Callable[..., list[str]]] = {
+    "its class": _kind,
+    "lowest and kinks": _settings,
+    "value": _values,
+    "shapes": _shapes,
+    "rotations": _frames,
+    "widths": _widths,
+    "shrink": _shrinkage,
+}

@@ -73,7 +73,7 @@ class RidgelessSolution(Prediction):
     @property
     def caveats(self) -> tuple[str, ...]:
         """Plain sentences: where this prediction is outside the claim that supports it."""
-        said = list(self.notes)
+        said = [*self.problem.notes, *self.notes]
         channel = self.problem.channel
         if isinstance(channel, Softmax) and self.interpolates and channel.target_beta**2 * self.problem.rho_0 > SHARP:
             said.append("labels of so sharp a softmax are nearly 0 or 1: the limit is approached very slowly.")

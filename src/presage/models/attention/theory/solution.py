@@ -240,8 +240,8 @@ class Solution(Prediction):
     @cached_property
     def caveats(self) -> tuple[str, ...]:
         """Plain sentences: where this prediction is outside the claim that supports it."""
-        said = list(self.notes)
         problem = self.problem
+        said = [*problem.notes, *self.notes]
         if self._start > -inf:
             said.append(
                 f"kappa = {problem.kappa:g} is below the rank {self.wide_rank:.4g} that these eigenvalues ask for: "

@@ -16,7 +16,7 @@ from presage.models.attention.theory.interpolation import interpolation_threshol
 from presage.protocol import checks
 from presage.protocol.prediction import SampleSizes
 
-LOW_RANK = 0.1  # above it there is no sharp onset of learning
+LOW_RANK = 0.1  # above it there is no sharp onset of learning: a linear shrinkage of the labels gains visibly at once
 
 
 @final
@@ -28,7 +28,7 @@ class Thresholds(SampleSizes):
     perfect_recovery: float  # the factorised model finds the target exactly (clean labels, vanishing weight decay)
     unfactorized_recovery: float  # so does a model that trains S itself (clean labels, vanishing ridge)
     bayes_recovery: float  # so does the best of all methods (clean labels)
-    weak_recovery: float  # anything is learned at all, in the limit of low rank
+    weak_recovery: float  # anything is learned at all: in the limit of low rank, 0 where the rank is not low
     caveats: tuple[str, ...] = ()
 
     observables = THRESHOLDS
@@ -45,6 +45,7 @@ def thresholds(problem: Problem) -> Thresholds:
     Checked: tests/models/attention/theory/test_thresholds.py::test_thresholds_count_the_components_of_a_sample
     Checked: tests/models/attention/theory/test_thresholds.py::test_thresholds_speak
     Checked: tests/models/attention/theory/test_thresholds.py::test_a_narrow_student_cannot_be_the_target
+    Checked: tests/models/attention/theory/test_thresholds.py::test_learning_begins_at_once_where_the_rank_is_not_low
     """
     checks.instance(
         "channel",
@@ -56,13 +57,18 @@ def thresholds(problem: Problem) -> Thresholds:
     target, noise, components = problem.target, problem.noise, problem.channel.n_active
     trains_S = isinstance(problem.penalty, Frobenius)
     interpolation = recovery.unfactorized_recovery() if trains_S else interpolation_threshold(target, noise)
-    caveats = []
+    caveats = [*problem.notes]
     if noise > 0.0:
         caveats.append("recovery is for clean labels: with this noise the error falls as 1/alpha, and never to zero.")
     else:
         caveats.append("clean labels can always be fitted, by the target: interpolation is the limit of little noise.")
+    weak = low_rank.weak_recovery(target, noise)
     if target.nonzero > LOW_RANK:
-        caveats.append(f"weak recovery is for low rank: at rank {target.nonzero:.3g} learning begins gradually.")
+        weak = 0.0
+        caveats.append(
+            f"weak recovery is for low rank: at rank {target.nonzero:.3g} learning begins gradually, with the first "
+            "samples."
+        )
     perfect = recovery.perfect_recovery(target)
     if not trains_S and problem.kappa < target.nonzero:
         perfect = inf
@@ -77,6 +83,6 @@ def thresholds(problem: Problem) -> Thresholds:
         perfect_recovery=perfect / components,
         unfactorized_recovery=recovery.unfactorized_recovery() / components,
         bayes_recovery=recovery.bayes_recovery(target) / components,
-        weak_recovery=low_rank.weak_recovery(target, noise) / components,
+        weak_recovery=weak / components,
         caveats=tuple(caveats),
     )

@@ -9,6 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
+from presage.laws.numerical_zeros import with_numerical_zeros
 from presage.laws.rectangular_law import RectangularLaw
 from presage.laws.spectral_law import Floats
 from presage.models.bilinear.experiment.bayes_amp import bayes_message_passing
@@ -109,7 +110,7 @@ class MatrixSetting(Setting):
                 "train_loss": fit.loss / measurements.entries,
                 "train_error": fit.error / self.n,
                 "rank": fit.rank,
-                "singular_values": np.linalg.svd(fit.M, compute_uv=False),
+                "singular_values": _singular_values(fit.M),
                 "gap": fit.gap,
                 "converged": fit.converged,
             }
@@ -142,8 +143,13 @@ def _posterior_mean(trainer: BayesAMP, measurements: Measurements, labels: Float
         raise TrainError("Message passing left the finite numbers.", "Use more damping, or a little <noise>.")
     moved = float(np.linalg.norm(M - before)) / max(float(np.linalg.norm(M)), 1e-300)
     error = float(np.sum((measurements.forward(M) - labels) ** 2))
-    rank = float(np.mean(np.linalg.svd(M, compute_uv=False) > 0))
+    rank = float(np.mean(_singular_values(M) > 0))
     return BilinearFit(M, error, error, nan, rank, count, moved <= max(trainer.tol, HOVERING))
+
+
+def _singular_values(M: Floats) -> Floats:
+    """Singular values, decreasing; what is the rounding of zero is zero."""
+    return with_numerical_zeros(np.linalg.svd(M, compute_uv=False), max(M.shape))
 
 
 def _test_error(

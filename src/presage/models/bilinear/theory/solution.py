@@ -36,8 +36,8 @@ ISOTROPIC = (
 def caveats_of(problem: BilinearProblem) -> tuple[str, ...]:
     """What is heuristic about a problem, in plain sentences."""
     if problem.n_tokens is None:
-        return ()
-    return (UNIVERSAL, ISOTROPIC) if problem.pairs == "all" else (UNIVERSAL,)
+        return problem.notes
+    return (*problem.notes, UNIVERSAL, *([ISOTROPIC] if problem.pairs == "all" else []))
 
 
 @final

@@ -70,7 +70,7 @@ class DiagonalSolution(Prediction):
     @property
     def caveats(self) -> tuple[str, ...]:
         """Plain sentences: where the limit is not yet there, and what went wrong."""
-        return self.notes
+        return (*self.problem.notes, *self.notes)
 
 
 def solve(
