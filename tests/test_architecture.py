@@ -150,6 +150,16 @@ def views_seen_from_inside(package: Path) -> list[str]:
     return faults
 
 
+def compiled_past_the_cache(package: Path) -> list[str]:
+    """Sentences that name each import of numba beside `protocol/njit.py`, which knows machines that keep nothing."""
+    return [
+        f"{path.relative_to(package.parent)}:{line} imports {name}: use presage.protocol.njit"
+        for path in sorted(package.rglob("*.py"))
+        for line, name in imported_names(path, package)
+        if name.split(".")[0] == "numba" and path != package / "protocol" / "njit.py"
+    ]
+
+
 def banned_modules(package: Path) -> list[str]:
     """Modules and packages whose name says nothing about what is inside."""
     paths = [path for path in sorted(package.rglob("*")) if path.suffix == ".py" or path.is_dir()]
@@ -324,6 +334,17 @@ def test_no_view_and_no_protocol_file_names_a_model():
 )
 def test_a_planted_name_of_a_model_is_found(tmp_path, file, source, faults):
     assert len(models_named(plant(tmp_path, **{file: source}))) == faults
+
+
+def test_only_one_file_asks_numba_to_compile():
+    assert compiled_past_the_cache(PACKAGE) == []
+
+
+@pytest.mark.parametrize("source", ["from numba import njit", "import numba as nb", "def f():\n    import numba.core"])
+def test_a_planted_compiler_is_found(tmp_path, source):
+    faults = compiled_past_the_cache(plant(tmp_path, laws__semicircle=source, protocol__njit="import numba"))
+    assert len(faults) == 1
+    assert "semicircle" in faults[0]
 
 
 def test_no_module_is_named_after_nothing():

@@ -333,6 +333,31 @@ class TestTraining:
         assert [float(row["rank"]) for row in rows] == pytest.approx(list(known.rank))
         assert {row["outcome"] for row in rows} == {"done"}
 
+    def test_weights_and_histories_are_kept_in_a_file(self, tmp_path):
+        path = tmp_path / "kept.npz"
+        arguments = ["simulate", *QUADRATIC, "--d", "8", "--seeds", "3,5", "--workers", "1"]
+        said = run(*arguments, "--keep", "weights,history", "--out", str(path)).stdout
+        assert f"kept: {path}" in said.replace("\n", "")
+        known = ps.simulate(NETWORK, d=8, seeds=[3, 5], processes=1, keep=["weights", "history"])
+        with np.load(path) as file:
+            assert {*file} == {"seeds", "d", "problem", "weights", "targets", "history_3", "history_5"}
+            assert np.array_equal(file["weights"], known.weights)
+            assert np.array_equal(file["targets"], known.targets)
+            assert np.array_equal(file["history_5"][:, 1], known.history[1][:, 1])
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (["--keep", "weights"], "`--keep` needs a file"),
+            (["--out", "a.npz"], "`--out` is the file of --keep"),
+            (["--keep", "weights", "--out", "a.csv"], "`--out` must end in .npz"),
+            (["--keep", "weights", "--out", "no/such/a.npz"], "`--out` must be in a folder that exists"),
+            (["--keep", "gradient", "--out", "a.npz"], '`--keep` must be "weights" or "history"'),
+        ],
+    )
+    def test_what_cannot_be_kept_is_refused_before_anything_is_trained(self, arguments, said):
+        assert said in run("simulate", *QUADRATIC, "--d", "8", *arguments, code=2).stderr
+
     def test_networks_of_chosen_seeds_and_matrices_on_several_processes(self):
         arguments = ["simulate", "--model", "bilinear", "--d", "8", "--seeds", "3,5", "--workers", "2"]
         found = from_json(*arguments)

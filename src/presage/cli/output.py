@@ -170,6 +170,11 @@ def check_picture(path: Path | None, option: str = "--plot") -> None:
         return
     if path.suffix.lower() not in SUFFIXES:
         raise CommandError(f"`{option}` must end in .png, .pdf or .svg. Got {option} {path}. Use picture.png.")
+    check_place(path, option)
+
+
+def check_place(path: Path, option: str) -> None:
+    """Refuse a place where no file can be written."""
     folder = path.absolute().parent
     if not folder.is_dir():
         raise CommandError(f"`{option}` must be in a folder that exists. Got {option} {path}. Make {folder} first.")

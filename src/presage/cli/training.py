@@ -10,6 +10,7 @@ import typer
 
 from presage.cli import numbers
 from presage.cli.errors import CommandError, InterruptionError, option
+from presage.cli.keeping import Keep, KeptIn, check_kept, write_kept
 from presage.cli.options import Given, takes_problem
 from presage.cli.output import (
     Csv,
@@ -35,6 +36,7 @@ EXAMPLES = {
     "simulate": (
         "presage simulate --d 20 --seeds 4",
         "presage simulate --model quadratic --d 20 --seeds 3 --trainer lbfgs --csv",
+        "presage simulate --d 20 --seeds 4 --keep weights --out weights.npz",
     ),
     "compare": (
         "presage compare --d 50,100 --seeds 8",
@@ -113,6 +115,8 @@ def simulate(
     task: Task = None,
     workers: Workers = None,
     eigenvalues: Eigenvalues = False,
+    keep: Keep = None,
+    out: KeptIn = None,
     json: Json = False,
     csv: Csv = False,
     plot: Plot = None,
@@ -120,7 +124,8 @@ def simulate(
     """Train networks of dimension d on sampled data, one a seed, and measure what they learned."""
     check_format(json, csv)
     check_picture(plot)
-    planned = plan(given, trainer, {"task": task, "processes": workers})
+    words = check_kept(keep, out)
+    planned = plan(given, trainer, {"task": task, "processes": workers, "keep": words})
     ensemble = _train(planned, d, seed_numbers(seeds))
     measured = ensemble.measured
     means = {one.name: numbers.Measured(ensemble.mean(one.name), ensemble.standard_error(one.name)) for one in measured}
@@ -131,15 +136,19 @@ def simulate(
         from presage.cli import pictures
 
         save(pictures.networks(given, [ensemble], None, ()), plot)
+    if out is not None:
+        write_kept(ensemble, out)
 
-    def human(out: Console) -> None:
-        say(out, given.title())
-        say(out, f"{done} {ensemble.noun} of d = {d}, trained by {type(ensemble.trainer).__name__}")
+    def human(console: Console) -> None:
+        say(console, given.title())
+        say(console, f"{done} {ensemble.noun} of d = {d}, trained by {type(ensemble.trainer).__name__}")
         lines = [(one.name, *numbers.cells(means[one.name]), one.words) for one in measured]
-        table(out, ("observable", "mean", "± s.e.", "meaning"), lines, words=("observable", "meaning"))
-        tell_caveats(out, caveats)
+        table(console, ("observable", "mean", "± s.e.", "meaning"), lines, words=("observable", "meaning"))
+        tell_caveats(console, caveats)
         if plot is not None:
-            say(out, f"drawn: {plot}")
+            say(console, f"drawn: {plot}")
+        if out is not None:
+            say(console, f"kept: {out}")
 
     content = {
         "problem": given.described(),

@@ -11,8 +11,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from presage.protocol.njit import njit
 
 Floats = NDArray[np.float64]
 Complexes = NDArray[np.complex128]

@@ -7,11 +7,11 @@ from math import comb, pi, sqrt
 from typing import final
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
 from presage.laws.spectral_law import NO_ATOMS, Atoms, Complexes, Floats, SpectralLaw
 from presage.protocol.fields import Declared, Number, declared
+from presage.protocol.njit import njit
 
 KAPPA_0 = Number(
     "width of the target over the dimension, m_0/d",

@@ -8,9 +8,9 @@ from math import pi, sqrt
 from typing import final
 
 import numpy as np
-from numba import njit
 
 from presage.laws.spectral_law import NO_ATOMS, Atoms, Complexes, Floats, SpectralLaw
+from presage.protocol.njit import njit
 
 REAL = 1e-9  # relative: an imaginary part below this is rounding, or the argument is on the axis
 NO_ROOT = 1e-6  # relative: what the cubic leaves at a number that is none of its roots

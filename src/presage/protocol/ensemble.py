@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from presage.protocol import checks
 from presage.protocol.errors import ComputationError, TrainError, TrainInterrupted
+from presage.protocol.keeping import RAGGED, kept_fields, kept_words
 from presage.protocol.machine import available_cores, available_memory
 from presage.protocol.observables import Observable
 from presage.protocol.trainer import Trainer
@@ -21,7 +22,7 @@ from presage.protocol.trainer import Trainer
 Floats = NDArray[np.float64]
 GIGABYTE = 1e9
 NOT_RUN = "it was not run"
-OF_EVERY_ENSEMBLE = ("problem", "d", "seeds", "trainer", "failures", "notes")
+OF_EVERY_ENSEMBLE = ("problem", "d", "seeds", "trainer", "failures", "notes", "weights", "targets", "history")
 KILLED = "its process was killed, most often for lack of memory: train fewer networks at a time"
 
 
@@ -35,6 +36,10 @@ class Ensemble:
     trainer: Trainer
     failures: dict[int, str] = field(default_factory=dict)  # reason of each seed that has no result
     notes: tuple[str, ...] = field(default=(), repr=False)
+    weights: Floats | None = field(default=None, repr=False)  # what was learned, of each seed; None unless it was kept
+    targets: Floats | None = field(default=None, repr=False)  # what there was to learn, in the same units; likewise
+    # Rows (seconds, train_loss), one an iteration, of each seed; of a posterior mean the error that it expects.
+    history: tuple[Floats, ...] | None = field(default=None, repr=False)
 
     observables: ClassVar[tuple[Observable, ...]] = ()  # what is measured of a network, in the order of a table
     also_measured: ClassVar[tuple[str, ...]] = ()  # further numbers of a network that a table of a sweep holds
@@ -102,6 +107,7 @@ class Outcome(NamedTuple):
     seed: int
     values: dict[str, Any]
     caveats: tuple[str, ...] = ()
+    kept: Mapping[str, Any] | None = None  # weights, target and history, in case they are asked for
 
 
 class Failure(NamedTuple):
@@ -133,6 +139,11 @@ class Setting(ABC):
     too_large: ClassVar[str] = "Use a smaller <d> or <alpha>."  # what to do where a network does not fit the memory
 
     @property
+    def kept_bytes(self) -> dict[str, float]:
+        """What of a network can be kept, by the words of `keep`, and the bytes that it takes."""
+        return {}
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What differs from the problem as the theory has it, in plain sentences."""
         return ()
@@ -154,8 +165,12 @@ def streams(seed: int, d: int, count: int = 4) -> list[np.random.Generator]:
     return [np.random.default_rng(stream) for stream in np.random.SeedSequence([seed, d]).spawn(count)]
 
 
-def train_ensemble(setting: Setting, seeds: Any, *, processes: int | None, progress: bool | None) -> Ensemble:
+def train_ensemble(
+    setting: Setting, seeds: Any, *, processes: int | None, progress: bool | None, keep: str | Sequence[str] = ()
+) -> Ensemble:
     """Train a network for each seed, several at a time; the numbers do not depend on how many.
+
+    `keep` names what to keep of each beside what is measured: "weights", "history" or both, where the setting has them.
 
     Raises:
         TrainError: when every seed fails.
@@ -163,13 +178,14 @@ def train_ensemble(setting: Setting, seeds: Any, *, processes: int | None, progr
     """
     checks.integer("d", setting.d, at_least=1, reason="it is the size of a network", remedy="Use for example <d=100>.")
     numbers = seed_numbers(seeds)
-    workers = _workers(setting, len(numbers), processes)
+    words = kept_words(keep, setting.kept_bytes)
+    workers = _workers(setting, len(numbers), processes, words)
     from joblib.externals.loky.process_executor import TerminatedWorkerError  # imported late, as joblib is
 
     show = sys.stderr.isatty() if progress is None else progress
     outcomes: dict[int, Outcome | Failure] = {seed: Failure(seed, NOT_RUN) for seed in numbers}
     try:
-        for outcome in _with_bar(_run_all(setting, numbers, workers), len(numbers), show):
+        for outcome in _with_bar(_run_all(setting, numbers, workers, words), len(numbers), show):
             outcomes[outcome.seed] = outcome
     except TerminatedWorkerError:
         lost = [seed for seed, outcome in outcomes.items() if outcome == Failure(seed, NOT_RUN)]
@@ -179,8 +195,8 @@ def train_ensemble(setting: Setting, seeds: Any, *, processes: int | None, progr
         message = f"simulate was interrupted after {ended} of {len(numbers)} seeds."
         if ended:
             message += " They are in the `partial` of this exception; pass the others as `seeds=[...]` to go on."
-        raise TrainInterrupted(message, _gather(setting, numbers, outcomes) if ended else None) from None
-    ensemble = _gather(setting, numbers, outcomes)
+        raise TrainInterrupted(message, _gather(setting, numbers, outcomes, words) if ended else None) from None
+    ensemble = _gather(setting, numbers, outcomes, words)
     if len(ensemble.failures) == len(numbers):
         raise TrainError(
             f"None of the {len(numbers)} {ensemble.noun} could be trained; seed {numbers[0]}: "
@@ -191,10 +207,14 @@ def train_ensemble(setting: Setting, seeds: Any, *, processes: int | None, progr
     return ensemble
 
 
-def run(setting: Setting, seed: int, threads: int) -> Outcome | Failure:
-    """Train and measure the network of one seed; a computation that fails is a result, with its reason."""
+def run(setting: Setting, seed: int, threads: int, words: Sequence[str] = ()) -> Outcome | Failure:
+    """Train and measure the network of one seed; a computation that fails is a result, with its reason.
+
+    Only what is kept by these words leaves the process.
+    """
     try:
-        return _checked(setting, setting.train(seed, threads))
+        outcome = _checked(setting, setting.train(seed, threads))
+        return outcome._replace(kept={name: _kept(setting, outcome, name) for name in kept_fields(words)})
     except (ComputationError, np.linalg.LinAlgError, MemoryError) as error:
         return Failure(seed, str(error) or "the machine has not enough memory")
 
@@ -214,16 +234,26 @@ def _checked(setting: Setting, outcome: Any) -> Outcome:
     return outcome
 
 
-def _run_all(setting: Setting, seeds: tuple[int, ...], workers: int) -> Iterator[Outcome | Failure]:
+def _kept(setting: Setting, outcome: Outcome, name: str) -> Floats:
+    kept = outcome.kept or {}
+    if name not in kept:
+        model = type(setting).__name__
+        raise TypeError(f"{model}.train keeps no {name}, though `kept_bytes` says so: give Outcome(..., kept=...) it.")
+    return np.asarray(kept[name], dtype=np.float64)
+
+
+def _run_all(
+    setting: Setting, seeds: tuple[int, ...], workers: int, words: Sequence[str]
+) -> Iterator[Outcome | Failure]:
     """Outcomes as they come."""
     from joblib import Parallel, delayed
 
     threads = max(1, available_cores() // workers)
     if workers == 1:
-        return (run(setting, seed, threads) for seed in seeds)
+        return (run(setting, seed, threads, words) for seed in seeds)
     # Processes of loky import presage, not the caller's script: no `if __name__ == "__main__"` is needed there.
     parallel = Parallel(n_jobs=workers, backend="loky", return_as="generator_unordered", pre_dispatch="all")
-    outcomes: Iterator[Outcome | Failure] = parallel(delayed(run)(setting, seed, threads) for seed in seeds)
+    outcomes: Iterator[Outcome | Failure] = parallel(delayed(run)(setting, seed, threads, words) for seed in seeds)
     return outcomes
 
 
@@ -236,7 +266,9 @@ def _with_bar(outcomes: Iterator[Outcome | Failure], count: int, show: bool) -> 
     return track(outcomes, description="training", total=count, console=Console(stderr=True), transient=True)
 
 
-def _gather(setting: Setting, seeds: tuple[int, ...], outcomes: dict[int, Outcome | Failure]) -> Ensemble:
+def _gather(
+    setting: Setting, seeds: tuple[int, ...], outcomes: dict[int, Outcome | Failure], words: Sequence[str]
+) -> Ensemble:
     """Put the outcomes side by side, in the order of the seeds; a seed without a result has NaN everywhere."""
     done = [outcome for outcome in (outcomes[seed] for seed in seeds) if isinstance(outcome, Outcome)]
     numbers = {*(observable.name for observable in setting.kind.observables), *setting.kind.also_measured}
@@ -257,12 +289,22 @@ def _gather(setting: Setting, seeds: tuple[int, ...], outcomes: dict[int, Outcom
         "notes": (*setting.notes, *(f"seed {o.seed}: {line}" for o in done for line in o.caveats)),
         **setting.described(),
         **columns,
+        **{name: _kept_of_all([outcomes[seed] for seed in seeds], name) for name in kept_fields(words) if done},
     }
     if not done:  # nothing is known of any seed
         needed = [f.name for f in dataclasses.fields(setting.kind) if f.default is f.default_factory is MISSING]
         fields |= {name: np.full(len(seeds), np.nan) for name in needed if name not in fields}
         fields |= {"converged": np.zeros(len(seeds), bool)} if "converged" in needed else {}
     return setting.kind(**fields)
+
+
+def _kept_of_all(outcomes: list[Outcome | Failure], name: str) -> Any:
+    """What was kept, side by side; a failed seed has NaN, or where lengths differ a history of no rows."""
+    found = [outcome.kept[name] if isinstance(outcome, Outcome) and outcome.kept else None for outcome in outcomes]
+    example = next(array for array in found if array is not None)
+    blank = example[:0] if name in RAGGED else _blank(example)
+    kept = [blank if array is None else array for array in found]
+    return tuple(kept) if name in RAGGED else np.array(kept)
 
 
 def _blank(example: Any) -> Any:
@@ -284,17 +326,19 @@ def seed_numbers(seeds: Any) -> tuple[int, ...]:
     return tuple(range(checks.integer("seeds", seeds, at_least=1, reason=reason, remedy=remedy)))
 
 
-def _workers(setting: Setting, seeds: int, processes: Any) -> int:
-    """How many networks to train at a time: what the cores and the memory allow."""
+def _workers(setting: Setting, seeds: int, processes: Any, words: Sequence[str] = ()) -> int:
+    """How many networks to train at a time: what the cores and the memory allow, beside what is kept of all."""
     if processes is not None:
         reason, remedy = "it is how many networks are trained at a time", "Leave it out to use all cores."
         processes = checks.integer("processes", processes, at_least=1, reason=reason, remedy=remedy)
-    available = available_memory()
+    kept = seeds * sum(setting.kept_bytes[word] for word in words)
+    available = max(available_memory() - kept, 0.0)
     fit = int(available // max(setting.memory, 1.0))
     if fit < 1:
         raise checks.complaint(
             "d",
-            f"be such that one network needs less than the {available / GIGABYTE:.3g} GB of memory that are free",
+            f"be such that one network needs less than the {available / GIGABYTE:.3g} GB of memory that are free"
+            + (f" beside the {kept / GIGABYTE:.3g} GB that are kept of {seeds} networks" if kept else ""),
             f"{setting.size} make {setting.memory / GIGABYTE:.3g} GB",
             setting.d,
             setting.too_large,

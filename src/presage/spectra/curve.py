@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from presage.laws.spectral_law import Floats
+from presage.protocol.njit import njit
 
 EPS = float(np.finfo(np.float64).eps)
 MOST_STEPS = 200

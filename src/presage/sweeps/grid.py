@@ -14,8 +14,9 @@ import numpy as np
 
 from presage.protocol import checks
 from presage.protocol.problem import LearningProblem
-from presage.protocol.verbs import VERBS, bayes_curve, option_names
+from presage.protocol.verbs import VERBS, bayes_curve, option_names, simulate
 from presage.sweeps.identity import Memo, canonical, identity
+from presage.sweeps.observed import NO_ROOM, ONE_BY_ONE
 
 EXAMPLE = "Use for example <alpha=[0.1, 1.0, 10.0]>."
 
@@ -65,6 +66,8 @@ class Grid:
                     name,
                     f"The problem has {', '.join(problem.names())}; the function has {', '.join(options)}.",
                 )
+            if name == "keep" and run is simulate:
+                raise checks.complaint(name, "be left out of a sweep", NO_ROOM, value, ONE_BY_ONE)
             if _is_list(value):
                 if name == "seeds" and "d" in options:
                     raise _seeds_of_networks(value)

@@ -10,7 +10,10 @@ import numpy as np
 
 from presage.protocol import checks
 from presage.protocol.ensemble import Ensemble
+from presage.protocol.keeping import FIELDS, kept_fields
 
+NO_ROOM = "a table has numbers of every cell, and no room for the weights or the history of every network"
+ONE_BY_ONE = 'Call simulate(problem, d=100, keep="weights") for the points that you want them of.'
 BAR = "_bar"  # the error bar of `rank` is `rank_bar`
 Observed = dict[str, Any]  # numbers, arrays of numbers, words
 
@@ -68,6 +71,9 @@ def _of_prediction(result: Any) -> Observed:
 
 def _of_networks(ensemble: Ensemble) -> Observed:
     """Means over the seeds with their standard errors, and the arrays of every seed, such as its eigenvalues."""
+    kept = [name for name in kept_fields(tuple(FIELDS)) if getattr(ensemble, name) is not None]
+    if kept:
+        raise checks.complaint("keep", "be left out of a sweep", NO_ROOM, kept, ONE_BY_ONE)
     values: Observed = {}
     for name in (*(observable.name for observable in ensemble.observables), *ensemble.also_measured):
         values[name] = ensemble.mean(name)

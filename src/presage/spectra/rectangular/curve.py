@@ -16,13 +16,13 @@ from __future__ import annotations
 from functools import singledispatch
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from presage.laws.cauchy_sums import DEPTH, sums_at
 from presage.laws.discrete_law import DiscreteLaw
 from presage.laws.product_squares import ProductSquares, product_squares_at
 from presage.laws.spectral_law import Floats, SpectralLaw
+from presage.protocol.njit import njit
 from presage.spectra.curve import EPS, MOST_STEPS, Curve, safeguarded
 
 

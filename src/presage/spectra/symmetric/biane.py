@@ -10,13 +10,13 @@ from functools import singledispatch
 from math import sqrt
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from presage.laws.cauchy_sums import DEPTH, sums_at
 from presage.laws.discrete_law import DiscreteLaw
 from presage.laws.marchenko_pastur import MarchenkoPastur, marchenko_pastur_at
 from presage.laws.spectral_law import Floats, SpectralLaw
+from presage.protocol.njit import njit
 from presage.spectra.curve import EPS, MOST_STEPS, Curve, safeguarded
 
 

@@ -8,11 +8,11 @@ from math import sqrt
 from typing import final
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
 from presage.laws.spectral_law import Complexes, Floats, SpectralLaw
 from presage.protocol import checks
+from presage.protocol.njit import njit
 from presage.spectra.bands import parameter_above
 from presage.spectra.curve import EPS
 from presage.spectra.legendre_panels import ABSCISSAE, WEIGHTS

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from presage.laws.spectral_law import Floats
 from presage.models.attention.channels.channel import Channel
@@ -25,6 +24,7 @@ from presage.models.attention.channels.prox_report import (
     TRACE_Z,
 )
 from presage.protocol import checks
+from presage.protocol.njit import njit
 
 CHUNK = 2048  # samples at a time: what a loss makes of them stays in the cache
 MOST_STEPS = 60  # of Newton's method

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from presage.models.attention.channels.prox_report import (
@@ -20,6 +19,7 @@ from presage.models.attention.channels.prox_report import (
     TRACE_ANCHOR,
     TRACE_Z,
 )
+from presage.protocol.njit import njit
 
 Floats = NDArray[np.float64]
 

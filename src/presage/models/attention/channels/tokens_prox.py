@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from presage.models.attention.channels.prox_report import (
     FUSED,
@@ -17,6 +16,7 @@ from presage.models.attention.channels.prox_report import (
     TRACE_ANCHOR,
     TRACE_Z,
 )
+from presage.protocol.njit import njit
 
 SEGMENT = 6  # pieces of the line from z to the anchor that are looked at for basins
 ALL_GROUPS = 4  # up to so many tokens, every group of them is tried as a start

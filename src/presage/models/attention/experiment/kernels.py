@@ -9,7 +9,6 @@ from __future__ import annotations
 from functools import singledispatch
 
 import numpy as np
-from numba import njit
 
 from presage.laws.spectral_law import Floats
 from presage.models.attention.channels import differences
@@ -18,6 +17,7 @@ from presage.models.attention.channels.hardmax import Hardmax
 from presage.models.attention.channels.linear import Linear
 from presage.models.attention.channels.prox_report import FUSED
 from presage.models.attention.channels.softmax import Softmax
+from presage.protocol.njit import njit
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FUSED)

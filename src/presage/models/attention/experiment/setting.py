@@ -75,6 +75,11 @@ class NetworkSetting(Setting):
         return (self.token_bytes if self.storage == "memory" else 0) + samples + matrices
 
     @property
+    def kept_bytes(self) -> dict[str, float]:
+        """S and its target; and a row of two numbers for each step."""
+        return {"weights": 16.0 * self.d**2, "history": 16.0 * getattr(self.trainer, "steps", 0)}
+
+    @property
     def size(self) -> str:
         """What makes the network large."""
         return f"{self.n} samples and a width of {self.width}"
@@ -147,7 +152,13 @@ class NetworkSetting(Setting):
                 "seconds": fit.seconds,
             },
             fit.caveats,
+            {"weights": fit.S, "targets": S_0, "history": fit.history / self._units_of_history},
         )
+
+    @property
+    def _units_of_history(self) -> tuple[float, float]:
+        """Seconds, and the whole loss in the units of `train_loss`; a posterior mean has an error there."""
+        return (1.0, float(self.d**2) if self.trainer.minimises else 1.0)
 
     def described(self) -> dict[str, Any]:
         """Task, tokens, centring, precision and the size of the test."""

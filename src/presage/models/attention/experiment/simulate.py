@@ -33,6 +33,7 @@ def simulate(
     n_test: int = 20_000,
     dtype: str = "float64",
     storage: Storage = "memory",
+    keep: str | Sequence[str] = (),
     processes: int | None = None,
     progress: bool | None = None,
 ) -> Networks:
@@ -50,6 +51,7 @@ def simulate(
         n_test: number of fresh samples for the test error, drawn in blocks.
         dtype: "float64", or "float32" for half the memory and twice the speed, and an S good to 1e-3 or so.
         storage: "disk" keeps the tokens in a temporary file, for data larger than memory.
+        keep: "weights" keeps the S of every network and its target, "history" the loss against the time, a list both.
         processes: how many networks are trained at a time; the numbers do not depend on it.
         progress: whether to show a bar; by default when standard error is a terminal.
 
@@ -61,7 +63,7 @@ def simulate(
         TrainInterrupted: on Ctrl-C, with the seeds that had ended.
     """
     setting = _setting(problem, d, trainer, task, tokens, centring, n_test, dtype, storage)
-    return train_ensemble(setting, seeds, processes=processes, progress=progress)  # type: ignore[return-value]
+    return train_ensemble(setting, seeds, processes=processes, progress=progress, keep=keep)  # type: ignore[return-value]
 
 
 def _setting(

@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from presage.laws.spectral_law import Floats
+from presage.protocol.njit import njit
 
 Function = Callable[[Floats], Floats]
 

@@ -22,6 +22,7 @@ from presage.protocol.ensemble import Outcome, Setting, streams, train_ensemble
 from presage.protocol.errors import TrainError
 from presage.protocol.trainer import Trainer
 from presage.training.bayes_amp import HOVERING, BayesAMP
+from presage.training.history import History
 from presage.training.lbfgs import LBFGS
 from presage.training.ordered_sums import one_blas_thread
 from presage.training.proximal_gradient import ProximalGradient
@@ -36,6 +37,7 @@ def simulate(
     seeds: int | Sequence[int] = 8,
     trainer: Trainer | None = None,
     n_test: int = 20_000,
+    keep: str | Sequence[str] = (),
     processes: int | None = None,
     progress: bool | None = None,
 ) -> BilinearEnsemble:
@@ -48,6 +50,7 @@ def simulate(
         trainer: `ProximalGradient` (the default) trains the matrix, which is convex; `LBFGS` its two factors; their
             `tol` is the relative duality gap at which training stops. `BayesAMP` finds the posterior mean.
         n_test: fresh samples for the test error, drawn in blocks.
+        keep: "weights" keeps the M of every fit and its target, "history" the loss against the time, a list both.
         processes: how many fits are made at a time; the numbers do not depend on it.
         progress: whether to show a bar; by default when standard error is a terminal.
 
@@ -55,7 +58,7 @@ def simulate(
         The observables of `BilinearSolution`, one entry a seed. A seed that fails is in `failures` with the reason.
     """
     setting = _setting(problem, d, ProximalGradient() if trainer is None else trainer, n_test)
-    return train_ensemble(setting, seeds, processes=processes, progress=progress)  # type: ignore[return-value]
+    return train_ensemble(setting, seeds, processes=processes, progress=progress, keep=keep)  # type: ignore[return-value]
 
 
 @final
@@ -85,6 +88,11 @@ class MatrixSetting(Setting):
         """Bytes of the data of one matrix."""
         T = self.problem.n_tokens
         return 8.0 * self.n * (self.entries if T is None else 2 * T * (self.d + T))
+
+    @property
+    def kept_bytes(self) -> dict[str, float]:
+        """M and its target; and a row of two numbers for each step."""
+        return {"weights": 16.0 * self.entries, "history": 16.0 * getattr(self.trainer, "steps", 0)}
 
     @property
     def size(self) -> str:
@@ -117,7 +125,9 @@ class MatrixSetting(Setting):
         stopped = f"the training stopped with a duality gap of {fit.gap:.1e}."
         if not self.trainer.minimises:
             stopped = "Bayes message passing still moves at its last step: use more damping or steps."
-        return Outcome(seed, values, () if fit.converged else (stopped,))
+        units = (1.0, float(measurements.entries) if self.trainer.minimises else 1.0)  # those of `train_loss`
+        kept = {"weights": fit.M, "targets": M_0, "history": fit.history / units}
+        return Outcome(seed, values, () if fit.converged else (stopped,), kept)
 
 
 def _train(
@@ -134,17 +144,18 @@ def _train(
 def _posterior_mean(trainer: BayesAMP, measurements: Measurements, labels: Floats) -> BilinearFit:
     """All steps of message passing; it has settled if the last one moves the matrix by little."""
     before = M = np.zeros(measurements.shape)
-    count = 0
+    count, history = 0, History()
     for state in bayes_message_passing(
         measurements, labels, trainer.noise or 0.0, trainer.denoiser, steps=trainer.steps, damping=trainer.damping
     ):
         before, M, count = M, state.M, count + 1
+        history.record(state.V)
     if count < trainer.steps:
         raise TrainError("Message passing left the finite numbers.", "Use more damping, or a little <noise>.")
     moved = float(np.linalg.norm(M - before)) / max(float(np.linalg.norm(M)), 1e-300)
     error = float(np.sum((measurements.forward(M) - labels) ** 2))
     rank = float(np.mean(_singular_values(M) > 0))
-    return BilinearFit(M, error, error, nan, rank, count, moved <= max(trainer.tol, HOVERING))
+    return BilinearFit(M, error, error, nan, rank, count, moved <= max(trainer.tol, HOVERING), history.rows)
 
 
 def _singular_values(M: Floats) -> Floats:

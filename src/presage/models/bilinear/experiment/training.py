@@ -15,6 +15,7 @@ from presage.protocol.errors import TrainError
 from presage.training.accelerated import Iterate, accelerated
 from presage.training.curvature import MARGIN, power_iteration
 from presage.training.duality import LOOK, relative_gap
+from presage.training.history import History
 from presage.training.quasi_newton import quasi_newton
 
 
@@ -30,6 +31,7 @@ class BilinearFit:
     rank: float  # fraction of singular values that one proximal step leaves non-zero
     steps: int
     converged: bool
+    history: Floats = field(repr=False)  # rows (seconds, whole loss), one a step
 
 
 class _Loss:
@@ -89,15 +91,16 @@ def train_proximal(
         return stepped
 
     here = objective.at(np.zeros(measurements.shape))
-    descent, iteration = accelerated(here, objective.at, step), 0
+    descent, iteration, history = accelerated(here, objective.at, step), 0, History()
     for iteration, here in enumerate(islice(descent, steps), start=1):
         if not np.isfinite(here.value):
             raise TrainError(f"The training left the finite numbers at iteration {iteration}.", "Check the data.")
+        history.record(here.value + objective.weight * float(kept.sum()))
         if iteration % LOOK == 0 and objective.gap(here, float(kept.sum())) <= tol:
             break
     loss = here.value + objective.weight * float(kept.sum())
     gap = objective.gap(here, float(kept.sum()))
-    return BilinearFit(here.X, loss, here.value, gap, float(np.mean(kept > 0)), iteration, gap <= tol)
+    return BilinearFit(here.X, loss, here.value, gap, float(np.mean(kept > 0)), iteration, gap <= tol, history.rows)
 
 
 def train_factors(
@@ -130,10 +133,16 @@ def train_factors(
         slopes = (scale * here.gradient @ W_2, scale * here.gradient.T @ W_1)
         return value, np.concatenate([s.ravel() for s in slopes]) + 2.0 * weight_decay * flat
 
-    start = rng.standard_normal((rows + columns) * m)
+    start, history = rng.standard_normal((rows + columns) * m), History()
     # The dual bound is first order in what is left of the gradient, the loss second order.
     found = quasi_newton(
-        value_and_gradient, start, steps=steps, evaluations=2 * steps, memory=memory, rtol=0.1 * tol**2
+        value_and_gradient,
+        start,
+        steps=steps,
+        evaluations=2 * steps,
+        memory=memory,
+        rtol=0.1 * tol**2,
+        done=history.record,
     )
     W_1, W_2 = factors(found.X)
     here = objective.at(scale * W_1 @ W_2.T)
@@ -141,4 +150,4 @@ def train_factors(
     curvature = objective.curvature(rng)
     kept = objective.shrink(here.X - here.gradient / curvature, objective.weight / curvature)[1]
     rank = float(np.mean(kept > 0))
-    return BilinearFit(here.X, found.value, here.value, gap, rank, found.steps, gap <= tol)
+    return BilinearFit(here.X, found.value, here.value, gap, rank, found.steps, gap <= tol, history.rows)

@@ -39,6 +39,7 @@ def simulate(
     seeds: int | Sequence[int] = 8,
     trainer: Trainer | None = None,
     n_test: int = 20_000,
+    keep: str | Sequence[str] = (),
     processes: int | None = None,
     progress: bool | None = None,
 ) -> DiagonalEnsemble:
@@ -52,6 +53,7 @@ def simulate(
             which is convex; `LBFGS` the two factors of the network. Their `tol` is the relative duality gap at which
             training stops.
         n_test: fresh samples for the test error, drawn in blocks.
+        keep: "weights" keeps theta of every fit and its target, "history" the loss against the time, a list both.
         processes: how many fits are made at a time; the numbers do not depend on it.
         progress: whether to show a bar; by default when standard error is a terminal.
 
@@ -59,7 +61,7 @@ def simulate(
         The observables of `DiagonalSolution`, one entry a seed. A seed that fails is in `failures` with the reason.
     """
     setting = _setting(problem, d, ProximalGradient() if trainer is None else trainer, n_test)
-    return train_ensemble(setting, seeds, processes=processes, progress=progress)  # type: ignore[return-value]
+    return train_ensemble(setting, seeds, processes=processes, progress=progress, keep=keep)  # type: ignore[return-value]
 
 
 def draw_target(problem: DiagonalProblem, d: int, rng: np.random.Generator) -> Floats:
@@ -95,6 +97,11 @@ class VectorSetting(Setting):
     def memory(self) -> float:
         """Bytes of the samples of one vector, twice, of their products, and of a block of the test."""
         return 8.0 * self.d * (2.0 * self.n + min(self.n, self.d)) + 2.0 * BLOCK_BYTES
+
+    @property
+    def kept_bytes(self) -> dict[str, float]:
+        """The vector and its target; and a row of two numbers for each step."""
+        return {"weights": 16.0 * self.d, "history": 16.0 * getattr(self.trainer, "steps", 0)}
 
     @property
     def size(self) -> str:
@@ -137,7 +144,8 @@ class VectorSetting(Setting):
                 "converged": fit.converged,
             }
         stopped = f"the training stopped with a duality gap of {fit.gap:.1e}."
-        return Outcome(seed, values, () if fit.converged else (stopped,))
+        kept = {"weights": fit.theta, "targets": theta_0, "history": fit.history / (1.0, float(d))}
+        return Outcome(seed, values, () if fit.converged else (stopped,), kept)
 
 
 def _train(trainer: Any, data: Data, rng: np.random.Generator) -> DiagonalFit:

@@ -14,6 +14,7 @@ from presage.protocol.errors import TrainError
 from presage.training.accelerated import Iterate, accelerated
 from presage.training.curvature import MARGIN, power_iteration
 from presage.training.duality import LOOK, relative_gap
+from presage.training.history import History
 from presage.training.quasi_newton import quasi_newton
 
 SMALLEST = 1e-18  # tolerance of scikit-learn beyond which rounding is all there is
@@ -32,6 +33,7 @@ class DiagonalFit:
     support: Floats = field(repr=False)  # which entries are not zero
     steps: int
     converged: bool
+    history: Floats = field(repr=False)  # rows (seconds, whole loss), one a step, or a call of scikit-learn
 
 
 class Data(NamedTuple):
@@ -83,7 +85,7 @@ def train_coordinates(data: Data, *, tol: float, steps: int) -> DiagonalFit:
     solver = CoordinateDescent(
         alpha=data.weight_decay / n, fit_intercept=False, precompute=n > d, warm_start=True, tol=tol, max_iter=steps
     )
-    passed, gap = 0, inf
+    passed, gap, history = 0, inf, History()
     with warnings.catch_warnings():  # how near it came is measured here
         warnings.simplefilter("ignore", ConvergenceWarning)
         while True:
@@ -93,27 +95,30 @@ def train_coordinates(data: Data, *, tol: float, steps: int) -> DiagonalFit:
             theta = np.array(solver.coef_, dtype=np.float64)
             here = data.square_error(theta)
             loss = here.value + data.penalty(theta)
+            history.record(loss)
             gap = data.gap(here, loss)
             if gap <= tol or passed >= steps or solver.tol < SMALLEST:
                 break
             solver.set_params(tol=TIGHTER * solver.tol)
-    return DiagonalFit(theta, loss, here.value, gap, theta != 0.0, passed, gap <= tol)
+    return DiagonalFit(theta, loss, here.value, gap, theta != 0.0, passed, gap <= tol, history.rows)
 
 
 def train_proximal(data: Data, rng: np.random.Generator, *, tol: float, steps: int) -> DiagonalFit:
     """FISTA [BT09] with restart [OC15] on the vector, until the loss is proven within `tol` of its minimum."""
+    history = History()
     curvature = data.curvature(rng)
     start = data.square_error(np.zeros(data.A.shape[1]))
     descent = accelerated(start, data.square_error, lambda theta, slope: data.step(theta, slope, curvature))
     for iteration, here in enumerate(descent, start=1):
+        loss = here.value + data.penalty(here.X)
+        history.record(loss)
         if iteration % LOOK == 0 or iteration == steps:
-            loss = here.value + data.penalty(here.X)
             if not np.isfinite(loss):
                 raise TrainError(f"The training left the finite numbers at step {iteration}.", "Check the data.")
             gap = data.gap(here, loss)
             if gap <= tol or iteration == steps:
                 break
-    return DiagonalFit(here.X, loss, here.value, gap, here.X != 0.0, iteration, gap <= tol)
+    return DiagonalFit(here.X, loss, here.value, gap, here.X != 0.0, iteration, gap <= tol, history.rows)
 
 
 def train_factors(data: Data, rng: np.random.Generator, *, tol: float, steps: int, memory: int = 20) -> DiagonalFit:
@@ -123,7 +128,7 @@ def train_factors(data: Data, rng: np.random.Generator, *, tol: float, steps: in
     a saddle point. Training leaves nothing exactly zero: the support is what one proximal step leaves.
     """
     last: list[Iterate] = []
-    asked = 0
+    asked, history = 0, History()
 
     def value_and_gradient(factors: Floats) -> tuple[float, Floats]:
         u, v = factors
@@ -135,6 +140,7 @@ def train_factors(data: Data, rng: np.random.Generator, *, tol: float, steps: in
     def done(loss: float) -> bool:
         nonlocal asked
         asked += 1
+        history.record(loss)
         return asked % LOOK == 0 and data.gap(last[0], loss) <= tol
 
     start = rng.standard_normal((2, data.A.shape[1]))
@@ -142,4 +148,4 @@ def train_factors(data: Data, rng: np.random.Generator, *, tol: float, steps: in
     here = data.square_error(found.X[0] * found.X[1])
     gap = data.gap(here, found.value)
     kept = data.step(here.X, here.gradient, data.curvature(rng)) != 0.0
-    return DiagonalFit(here.X, found.value, here.value, gap, kept, found.steps, gap <= tol)
+    return DiagonalFit(here.X, found.value, here.value, gap, kept, found.steps, gap <= tol, history.rows)

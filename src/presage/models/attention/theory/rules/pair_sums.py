@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from presage.models.attention.channels.pair_prox import pair_prox, scan_space
 from presage.models.attention.channels.prox_report import (
     REPORTED,
 )
+from presage.protocol.njit import njit
 
 
 @njit(cache=True, error_model="numpy")
