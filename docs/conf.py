@@ -17,6 +17,7 @@ version = release = re.search(r'^version = "(.+)"', (HERE.parent / "pyproject.to
 extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
+    "sphinx.ext.mathjax",
     "sphinx.ext.viewcode",
     "plain_docstrings",
     "sphinx.ext.napoleon",
@@ -34,9 +35,14 @@ html_theme_options = {"navigation_with_keys": True}
 pygments_style = "friendly"
 highlight_language = "none"  # a block without a language is what was printed
 
-# Links to headings, as `page.md#heading`; formulas are written in plain text.
+# Links to headings, as `page.md#heading`; formulas stand between dollars.
 myst_heading_anchors = 4
-myst_enable_extensions = ["colon_fence", "deflist"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_dmath_allow_digits = False  # "$5 and $6" is money
+# Formulas are set by one file beside the pages, with its fonts inside: nothing comes from a network, and a page opened
+# from a disk is whole. Its menu would ask for more files.
+mathjax_path = "mathjax/tex-svg.js"
+mathjax3_config = {"options": {"enableMenu": False}}
 
 # Pages with {code-cell} blocks are run at every build; a cell that fails stops it.
 nb_execution_mode = "force"

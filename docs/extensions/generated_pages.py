@@ -1,4 +1,4 @@
-"""Pages that are made from the package at each build: API reference, equations, departures from print, gallery.
+"""Pages that are made from the package at each build: API reference, equations, models, departures from print, gallery.
 
 They are written to docs/_generated, which is not kept. Each function returns the text of a page, so that the tests can
 read it without Sphinx.
@@ -12,6 +12,8 @@ import re
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
+
+import model_sections
 
 import presage
 from presage import cite
@@ -295,6 +297,7 @@ def generate(app: Any) -> None:
     write(OUT / "api-internals.rst", internals_page())
     write(OUT / "equations.md", equations_page())
     write(OUT / "parts" / "departures.md", departures_table())
+    write(OUT / "parts" / "models.md", model_sections.sections())
     write(OUT / "gallery.md", gallery_page(OUT / "pictures"))
 
 

@@ -149,18 +149,45 @@ THRESHOLD = Number(
     plays_no_part_in=("bayes_optimal",),
 )
 
-TEST_ERROR = Observable("test_error", "loss on a fresh, noisy sample", "test error")
-TRAIN_LOSS = Observable("train_loss", "whole loss, with its penalty, over d^2", "training loss / d²")
-TRAIN_ERROR = Observable("train_error", "loss a sample at the minimum", "training error", brief=False)
-ESTIMATION_ERROR = Observable("estimation_error", "|S_fit - S_0|_F^2 / d", "estimation error")
-RANK = Observable("rank", "fraction of non-zero eigenvalues", "rank / d", fraction=True)
+TEST_ERROR = Observable(
+    "test_error",
+    "loss on a fresh, noisy sample",
+    "test error",
+    formula=r"\mathbb E\, \ell(y_{\mathrm{new}}, \hat y_{\mathrm{new}})",
+)
+TRAIN_LOSS = Observable(
+    "train_loss", "whole loss, with its penalty, over d^2", "training loss / d²", formula=r"\mathcal L/d^2"
+)
+TRAIN_ERROR = Observable(
+    "train_error",
+    "loss a sample at the minimum",
+    "training error",
+    brief=False,
+    formula=r"\frac{1}{n} \sum_{\mu} \ell(y^\mu, \hat y^\mu)",
+)
+ESTIMATION_ERROR = Observable(
+    "estimation_error", "|S_fit - S_0|_F^2 / d", "estimation error", formula=r"\|S - S_0\|_F^2/d"
+)
+RANK = Observable(
+    "rank", "fraction of non-zero eigenvalues", "rank / d", fraction=True, formula=r"\#\{i : s_i \ne 0\}/d"
+)
 MEASURED = (TEST_ERROR, TRAIN_LOSS, TRAIN_ERROR, ESTIMATION_ERROR, RANK)  # of predictions and of networks alike
 REPLICON = Observable("replicon", "below 1: the prediction is stable", brief=False)
 BAYES = (
-    Observable("mmse", "least estimation error of any method"),
+    Observable(
+        "mmse",
+        "least estimation error of any method",
+        formula=r"\mathbb E\, \|\mathbb E[S_0 \mid \text{data}] - S_0\|_F^2/d",
+    ),
     TEST_ERROR,
-    Observable("delta", "noise at which the target is seen"),
-    Observable("mutual_information", "of all labels, over d^2, in nats", "information / d²", costly=True),
+    Observable("delta", "noise at which the target is seen", formula=r"\delta"),
+    Observable(
+        "mutual_information",
+        "of all labels, over d^2, in nats",
+        "information / d²",
+        costly=True,
+        formula=r"I(S_0; \text{labels} \mid \text{tokens})/d^2",
+    ),
 )
 THRESHOLDS = (
     Observable("interpolation", "labels are fitted exactly up to here"),

@@ -64,20 +64,54 @@ N_TOKENS = Number(
 )
 PAIRS = Choice("scores that are seen", options=("cross", "distinct", "all"), reason="it says which scores are seen")
 
-TEST_ERROR = Observable("test_error", "loss on a fresh, noisy sample", "test error")
-ESTIMATION_ERROR = Observable("estimation_error", "|S_fit - S_0|_F^2 / (d L)", "estimation error")
+TEST_ERROR = Observable(
+    "test_error",
+    "loss on a fresh, noisy sample",
+    "test error",
+    formula=r"\mathbb E \sum_{a,b} (y_{ab} - \hat y_{ab})^2_{\mathrm{new}}",
+)
+ESTIMATION_ERROR = Observable(
+    "estimation_error",
+    "|S_fit - S_0|_F^2 / (d L)",
+    "estimation error",
+    formula=r"\|S - S_0\|_F^2/(d L) = \|M - M_0\|_F^2/\sqrt{d L}",
+)
 MEASURED = (
     TEST_ERROR,
-    Observable("train_loss", "whole loss, with its penalty, over d L", "training loss / d L"),
-    Observable("train_error", "loss a sample at the minimum", "training error", brief=False),
+    Observable(
+        "train_loss", "whole loss, with its penalty, over d L", "training loss / d L", formula=r"\mathcal L/(d L)"
+    ),
+    Observable(
+        "train_error",
+        "loss a sample at the minimum",
+        "training error",
+        brief=False,
+        formula=r"\frac{1}{n} \sum_{\mu} \sum_{a,b} (y^\mu_{ab} - \hat y^\mu_{ab})^2",
+    ),
     ESTIMATION_ERROR,
-    Observable("rank", "fraction of non-zero singular values", "rank / d", fraction=True),
+    Observable(
+        "rank",
+        "fraction of non-zero singular values",
+        "rank / d",
+        fraction=True,
+        formula=r"\#\{i : s_i(M) \ne 0\}/d",
+    ),
 )
 BAYES = (
-    Observable("mmse", "least estimation error of any method"),
+    Observable(
+        "mmse",
+        "least estimation error of any method",
+        formula=r"\mathbb E\, \|\mathbb E[S_0 \mid \text{data}] - S_0\|_F^2/(d L)",
+    ),
     TEST_ERROR,
-    Observable("delta", "noise at which the target is seen"),
-    Observable("mutual_information", "of all labels, an entry, in nats", "information / d L", costly=True),
+    Observable("delta", "noise at which the target is seen", formula=r"\delta"),
+    Observable(
+        "mutual_information",
+        "of all labels, an entry, in nats",
+        "information / d L",
+        costly=True,
+        formula=r"I(M_0; \text{labels} \mid X)/(d L)",
+    ),
 )
 THRESHOLDS = (
     Observable(

@@ -56,11 +56,33 @@ DRAW = Choice(
 )
 
 MEASURED = (
-    Observable("test_error", "loss on a fresh, noisy sample", "test error"),
-    Observable("train_loss", "whole loss, with its penalty, over d", "training loss / d"),
-    Observable("train_error", "loss a sample at the minimum", "training error", brief=False),
-    Observable("estimation_error", "|theta_fit - theta_0|^2 / d", "estimation error"),
-    Observable("nonzero", "fraction of non-zero entries", "non-zero / d", fraction=True),
+    Observable(
+        "test_error",
+        "loss on a fresh, noisy sample",
+        "test error",
+        formula=r"\mathbb E\, (y - x \cdot \theta/\sqrt d)^2_{\mathrm{new}}",
+    ),
+    Observable("train_loss", "whole loss, with its penalty, over d", "training loss / d", formula=r"\mathcal L/d"),
+    Observable(
+        "train_error",
+        "loss a sample at the minimum",
+        "training error",
+        brief=False,
+        formula=r"\frac{1}{n} \sum_{\mu} (y^\mu - x^\mu \cdot \theta/\sqrt d)^2",
+    ),
+    Observable(
+        "estimation_error",
+        "|theta_fit - theta_0|^2 / d",
+        "estimation error",
+        formula=r"\|\theta - \theta_0\|^2/d",
+    ),
+    Observable(
+        "nonzero",
+        "fraction of non-zero entries",
+        "non-zero / d",
+        fraction=True,
+        formula=r"\#\{i : \theta_i \ne 0\}/d",
+    ),
 )
 THRESHOLDS = (
     Observable("interpolation", "all samples can be fitted up to here", "interpolation"),
