@@ -12,6 +12,7 @@ from math import sqrt
 import numpy as np
 
 from presage.laws.random_frame import random_frame
+from presage.laws.root_law import RootLaw
 from presage.laws.spectral_law import Floats, SpectralLaw
 from presage.protocol import checks
 from presage.protocol.fields import Number
@@ -37,6 +38,11 @@ class RectangularLaw(ABC):
     @abstractmethod
     def squared(self) -> SpectralLaw:
         """Law of the squared singular values, that is of the eigenvalues of ``M M'``, p x p."""
+
+    @property
+    def singular_values(self) -> RootLaw:
+        """Law of the singular values themselves."""
+        return RootLaw(self.squared)
 
     @property
     def second_moment(self) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import pi, sqrt
 from typing import final
 
@@ -26,6 +26,7 @@ class BilinearThresholds(SampleSizes):
     weak_recovery: float  # something is learned at all, to leading order in a small rank
     minimal_nuclear_norm: float  # the interpolator of least nuclear norm is the target
     caveats: tuple[str, ...] = ()
+    problem: BilinearProblem | None = field(default=None, repr=False)
 
     observables = THRESHOLDS
 
@@ -39,6 +40,7 @@ def thresholds(problem: BilinearProblem) -> BilinearThresholds:
         weak_recovery(target, problem.noise) / count,
         minimal_nuclear_norm(target.nonzero, target.aspect) / count,
         (clean,) if problem.noise > 0.0 else (),
+        problem,
     )
 
 
