@@ -298,7 +298,7 @@ def integrals(found: Any) -> dict[str, Any]:
 
 def threshold_numbers(found: Any) -> dict[str, Any]:
     names = getattr(found, "_fields", None) or list(vars(found))
-    return {name: getattr(found, name) for name in names if name != "caveats"}
+    return {name: getattr(found, name) for name in names if name not in ("caveats", "problem")}
 
 
 def optimum(problem: Any) -> dict[str, Any]:

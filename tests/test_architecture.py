@@ -28,8 +28,9 @@ WITNESSES = {
     "experiment": {"experiment"},  # and those of the other
 }
 ENGINES = {"spectra": "theory", "solving": "theory", "training": "experiment"}  # engines, and whose they are
-VIEWS = ("sweeps", "figures", "cli")  # from the inside out: each may import those before it; nothing inside imports one
-KNOWS_NO_MODEL = ("sweeps", "cli")  # views; the published figures are pictures of certain models by their nature
+# From the inside out: each may import those before it; nothing inside imports one.
+VIEWS = ("sweeps", "plots", "figures", "cli")
+KNOWS_NO_MODEL = ("sweeps", "plots", "cli")  # the published figures are pictures of certain models by nature
 BANNED_NAMES = {"base", "common", "helper", "helpers", "util", "utils"}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -280,6 +281,7 @@ def test_views_look_inwards_only():
         ("models__first__theory", "from ...figures import catalogue", 1),
         ("sweeps__sweep", "from presage.cli import app", 1),
         ("figures__style", "def f():\n    import presage.cli.tables", 1),
+        ("plots__plot", "from presage.figures.style import canvas\nfrom presage.sweeps.outcome import FAILED", 1),
         (
             "figures__attention_1",
             "from presage.sweeps.sweep import sweep\nfrom presage.models.first.theory import solve",

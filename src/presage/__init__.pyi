@@ -52,6 +52,7 @@ from .models.diagonal.experiment.lasso import Lasso
 from .models.diagonal.problem import DiagonalProblem, diagonal_network
 from .models.diagonal.theory.solution import DiagonalSolution
 from .models.diagonal.thresholds import DiagonalThresholds
+from .plots.plot import plot
 from .protocol.check_model import check_model
 from .protocol.comparison import Comparison, compare
 from .protocol.ensemble import Ensemble, Outcome, Setting, streams, train_ensemble
@@ -185,6 +186,7 @@ __all__ = [
     "optimal_regularization",
     "option_names",
     "pair_comparison",
+    "plot",
     "quadratic_network",
     "rectangular_functionals",
     "ridgeless",

@@ -120,7 +120,6 @@ def _draw(shown: Console, name: str, effort: Any, path: Path, data: Path | None,
     parts = catalogue.load(name) if effort is None else catalogue.compute(name, effort, store)
     if data is not None:  # before drawing: what took hours to compute is not lost if that fails
         catalogue.save(parts, data)
-    save(module.draw(parts), path)
     say(shown, f"{module.TITLE} ({module.SOURCE})")
     shown.print(module.caption(parts))
     for line in caveats(parts):
@@ -129,6 +128,7 @@ def _draw(shown: Console, name: str, effort: Any, path: Path, data: Path | None,
         _compare(shown, parts, catalogue.load(name))
     if data is not None:
         shown.print(f"numbers: {data}")
+    save(module.draw(parts), path)  # last: what cannot be drawn or written is printed all the same
     shown.print(f"drawn: {path}")
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from presage.cli.errors import CommandError
-from presage.cli.output import check_place
+from presage.cli.output import check_place, console, say
 from presage.protocol.keeping import FIELDS, RAGGED, kept_fields
 
 SUFFIX = ".npz"
@@ -45,8 +45,11 @@ def check_kept(keep: str | None, out: Path | None) -> list[str] | None:
     return [word.strip() for word in keep.split(",")]
 
 
-def write_kept(ensemble: Any, path: Path) -> None:
-    """Write what was kept: an array a name, first by seed; what has another length for each seed, one by one."""
+def write_kept(ensemble: Any, path: Path, *, quiet: bool) -> None:
+    """Write what was kept: an array a name, first by seed; what has another length for each seed, one by one.
+
+    The numbers are printed by then, so that a file that cannot be written loses none.
+    """
     import numpy as np
 
     from presage.whole_file import whole_file
@@ -60,3 +63,5 @@ def write_kept(ensemble: Any, path: Path) -> None:
         arrays |= single if name in RAGGED else {name: kept}
     with whole_file(path) as part:
         np.savez(part, **arrays)
+    if not quiet:
+        say(console(), f"kept: {path}")

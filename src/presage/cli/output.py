@@ -188,5 +188,11 @@ def save(figure: Figure, path: Path) -> None:
     """Write a figure, whole or not at all."""
     from presage.whole_file import whole_file
 
-    with whole_file(path) as part:
-        figure.savefig(part, dpi=150)
+    try:
+        with whole_file(path) as part:
+            figure.savefig(part, dpi=150)
+    except OSError as error:
+        why = error.strerror or error
+        raise CommandError(
+            f"The picture {path} could not be written: {why}. The numbers are. Name another file."
+        ) from error

@@ -20,7 +20,6 @@ from presage.cli.output import (
     console,
     emit,
     heading,
-    save,
     say,
     table,
     tell_caveats,
@@ -164,10 +163,6 @@ def curve(
     if bayes:
         rows = _with_bayes(given, name, rows)
     solved = [row for row in rows if any(one.name in row for one in observables)]
-    if plot is not None and solved:
-        from presage.cli import pictures
-
-        save(pictures.curve(given, name, rows, shown, _marks(given, name, values)), plot)
 
     def human(out: Console) -> None:
         say(out, given.title())
@@ -176,12 +171,15 @@ def curve(
         lines = [[numbers.text(row[name]), *(_cell(row.get(column)) for column in columns)] for row in rows]
         table(out, [heading(column) for column in (name, *columns)], lines)
         tell_caveats(out, _gathered(name, rows))
-        if plot is not None and solved:
-            say(out, f"drawn: {plot}")
 
     emit({"problem": given.described(), "grid": name, "rows": rows}, rows, human, json=json, csv=csv)
     if not solved:
         raise FailedError(f"No point of the curve could be solved. {rows[0]['caveats'][0]}")
+    if plot is not None:
+        from presage.cli import pictures
+
+        marks = _marks(given, name, values)
+        pictures.draw(plot, given.title(), lambda: pictures.curve(given, name, rows, shown, marks), quiet=json or csv)
 
 
 def _the_grid(given: Given) -> tuple[str, list[float]]:

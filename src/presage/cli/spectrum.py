@@ -9,7 +9,7 @@ import typer
 from presage.cli import numbers
 from presage.cli.errors import CommandError
 from presage.cli.options import Given, takes_problem
-from presage.cli.output import Csv, Json, Plot, check_format, check_picture, emit, save, say, table, tell_caveats
+from presage.cli.output import Csv, Json, Plot, check_format, check_picture, emit, say, table, tell_caveats
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,21 +41,19 @@ def spectrum(
     check_picture(plot)
     given.must_answer("solve")
     import presage as ps
-    from presage.cli import pictures
+    from presage.plots.learned import Learned
 
     answer: Any = ps.solve(given.problem())
     of_factors = singular_values and getattr(answer, "spectrum_of", "") != SINGULAR_VALUES
+    name = "singular_values" if of_factors else "spectrum"
     try:
-        law = answer.singular_values if of_factors else answer.spectrum
-        bulks, outliers = _bands(answer, root=of_factors)
+        getattr(answer, name)
+        learned = Learned.of(answer, root=of_factors)
     except AttributeError as error:
-        raise _no_spectrum(given, answer, "singular_values" if of_factors else "spectrum", error) from error
-    kind = SINGULAR_VALUES if of_factors else answer.spectrum_of
-    zero = 1.0 - (answer.rank if hasattr(answer, "rank") else sum(bulk["mass"] for bulk in bulks))
-    density = pictures.density_bands(law, bulks, points)
-    rows = [{"x": x, "density": height} for band in density for x, height in band]
-    if plot is not None:
-        save(pictures.spectrum(given, kind, density, zero, outliers), plot)
+        raise _no_spectrum(given, answer, name, error) from error
+    kind, zero, outliers = learned.words, learned.zero, list(learned.outliers)
+    bulks = [bulk._asdict() for bulk in learned.bulks]
+    rows = [{"x": x, "density": height} for band in learned.density(points) for x, height in band]
 
     def human(out: Console) -> None:
         say(out, given.title())
@@ -67,8 +65,6 @@ def spectrum(
         if len(outliers) > len(shown):
             say(out, f"{len(outliers)} outliers in all; --json has every one.")
         tell_caveats(out, answer.caveats)
-        if plot is not None:
-            say(out, f"drawn: {plot}")
 
     content = {
         "problem": given.described(),
@@ -80,19 +76,12 @@ def spectrum(
         "caveats": answer.caveats,
     }
     emit(content, rows, human, json=json, csv=csv)
+    if plot is not None:
+        from presage.cli import pictures
+        from presage.plots.spectrum import spectrum_panel
 
-
-def _bands(answer: Any, *, root: bool = False) -> tuple[list[dict[str, float]], list[float]]:
-    """Bulks and outliers of a prediction, of its law where it lists none; a singular value is the root of another."""
-    power = 0.5 if root else 1.0
-    if hasattr(answer, "bulks"):
-        edges = [(float(bulk.left), float(bulk.right), float(bulk.mass)) for bulk in answer.bulks]
-        outliers = [float(at) ** power for at in getattr(answer, "outliers", ())]
-    else:
-        law, outliers = answer.spectrum, []
-        ends = [(float(left), float(right)) for left, right in law.support]
-        edges = [(left, right, float(law.cdf(right)) - float(law.cdf(left))) for left, right in ends]
-    return [{"left": left**power, "right": right**power, "mass": mass} for left, right, mass in edges], outliers
+        target = None if of_factors else answer.target_law
+        pictures.draw(plot, given.title(), lambda: [spectrum_panel(learned, kind, target)], quiet=json or csv)
 
 
 def _no_spectrum(given: Given, answer: Any, name: str, error: AttributeError) -> CommandError:
@@ -104,13 +93,3 @@ def _no_spectrum(given: Given, answer: Any, name: str, error: AttributeError) ->
         f"`presage spectrum` is for predictions that have the law of a spectrum: that of --model {given.chosen.name} "
         f"has no {name.replace('_', ' ')}. Use `presage solve` for what it has."
     )
-
-
-def predicted_bulks(answer: Any) -> list[dict[str, float]]:
-    """Bulks of a prediction; none where it has no spectrum, or one that it does not list."""
-    if not hasattr(type(answer), "spectrum"):
-        return []
-    try:
-        return _bands(answer)[0]
-    except AttributeError:  # the fit is the target itself, and says so
-        return []

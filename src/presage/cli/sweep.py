@@ -25,7 +25,6 @@ from presage.cli.output import (
     console,
     emit,
     heading,
-    save,
     say,
     silent,
     table,
@@ -200,8 +199,6 @@ def sweep(
     rows = rows_of(found)
     shown = [one for one in shown if one.brief] or _with_bars(rows)
     failed = [row["outcome"] for row in rows if row["outcome"].startswith(FAILED)]
-    if plot is not None and len(failed) < len(rows):
-        save(pictures.sweep(f"{run}: {given.title()}", found, shown, given), plot)
 
     def human(out: Console) -> None:
         say(out, f"{run}: {given.title()}")
@@ -210,13 +207,14 @@ def sweep(
         tell_caveats(out, [str(found.attrs["damaged"])] if "damaged" in found.attrs else [])
         if store is not None and part is None:
             say(out, f"table: {store / 'result.nc'}")
-        if plot is not None and len(failed) < len(rows):
-            say(out, f"drawn: {plot}")
 
     content = {"problem": given.described(), "run": run, "version": found.attrs["version"], "rows": rows}
     emit(content, rows, human, json=json, csv=csv)
     if len(failed) == len(rows):
         raise FailedError(f"Every cell failed; the first {failed[0]}")
+    if plot is not None:
+        title = f"{run}: {given.title()}"
+        pictures.draw(plot, title, lambda: pictures.sweep(found, shown), quiet=json or csv, said=pictures.told(found))
 
 
 def _networks(d: str | None, seeds: str | None) -> dict[str, Any]:

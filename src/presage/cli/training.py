@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import isnan
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
@@ -19,13 +20,11 @@ from presage.cli.output import (
     check_format,
     check_picture,
     emit,
-    save,
     say,
     silent,
     table,
     tell_caveats,
 )
-from presage.cli.spectrum import predicted_bulks
 from presage.protocol.model import Model, found, models
 from presage.protocol.observables import Observable
 
@@ -132,12 +131,6 @@ def simulate(
     done = len(ensemble.seeds) - len(ensemble.failures)
     single = ["one network has no standard error: use more --seeds."] if done == 1 else silent(means)
     caveats = [*ensemble.caveats, *single]
-    if plot is not None:
-        from presage.cli import pictures
-
-        save(pictures.networks(given, [ensemble], None, ()), plot)
-    if out is not None:
-        write_kept(ensemble, out)
 
     def human(console: Console) -> None:
         say(console, given.title())
@@ -145,10 +138,6 @@ def simulate(
         lines = [(one.name, *numbers.cells(means[one.name]), one.words) for one in measured]
         table(console, ("observable", "mean", "± s.e.", "meaning"), lines, words=("observable", "meaning"))
         tell_caveats(console, caveats)
-        if plot is not None:
-            say(console, f"drawn: {plot}")
-        if out is not None:
-            say(console, f"kept: {out}")
 
     content = {
         "problem": given.described(),
@@ -158,6 +147,19 @@ def simulate(
         "seeds": _per_seed(ensemble, ensemble.arrays if eigenvalues else ()),
     }
     emit({**content, "caveats": caveats}, _per_seed(ensemble), human, json=json, csv=csv)
+    if out is not None:
+        write_kept(ensemble, out, quiet=json or csv)
+    _draw(plot, given, ensemble, quiet=json or csv)
+
+
+def _draw(plot: Path | None, given: Given, result: Any, *, quiet: bool) -> None:
+    """The picture of a result, where one was asked for."""
+    if plot is None:
+        return
+    from presage.cli import pictures
+    from presage.plots.plot import panels_of
+
+    pictures.draw(plot, given.title(), lambda: panels_of(result), quiet=quiet)
 
 
 class Plan(NamedTuple):
@@ -284,10 +286,6 @@ def compare(
     prediction = (ps.solve if planned.minimises else ps.bayes_optimal)(planned.problem)
     ensembles = [_train(planned, size, networks) for size in sizes]
     found = ps.compare(prediction, *ensembles)
-    if plot is not None:
-        from presage.cli import pictures
-
-        save(pictures.networks(given, ensembles, prediction, predicted_bulks(prediction)), plot)
     rows = [_row(row) for row in found.rows]
 
     def human(out: Console) -> None:
@@ -315,8 +313,6 @@ def compare(
         for spectrum in found.spectra:
             out.print(spectrum.sentence)
         tell_caveats(out, found.caveats)
-        if plot is not None:
-            say(out, f"drawn: {plot}")
 
     content = {
         "problem": given.described(),
@@ -326,6 +322,7 @@ def compare(
         "caveats": [*found.caveats, *(line for row in rows for line in silent(row))],
     }
     emit(content, rows, human, json=json, csv=csv)
+    _draw(plot, given, found, quiet=json or csv)
 
 
 def _row(row: Any) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from presage.plots import colours
 from presage.sweeps.outcome import FAILED
 
 if TYPE_CHECKING:
@@ -17,13 +18,9 @@ if TYPE_CHECKING:
 
     from presage.figures.catalogue import Parts
 
-# Okabe and Ito's colours; line styles and markers differ as well, since in grey some of them are alike.
-BLACK, BLUE, ORANGE, GREEN, PINK, SKY = "0.1", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9"
-COLOURS = (BLUE, ORANGE, GREEN, PINK, SKY, BLACK)
-LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
-MARKERS = ("o", "s", "^", "D", "v", "P")
+BLACK, BLUE, ORANGE, GREEN, PINK, SKY = colours.BLACK, *colours.COLOURS[:5]
+COLOURS, LINES, MARKERS, GREY = colours.COLOURS, colours.LINES, colours.MARKERS, colours.GREY
 COLUMN, PAGE = 3.4, 7.0  # inches: one column of a journal, and both
-GREY = "0.45"
 NUMBER = re.compile(r"\d[\d.]*(e[+-]?\d+)?")
 SEED = re.compile(r"\bseed \d+:? ")  # before what one seed of many says
 OPEN: dict[str, Any] = {"markersize": 6.5, "markerfacecolor": "none", "markeredgewidth": 0.9}  # around filled dots

@@ -12,6 +12,7 @@ from math import sqrt
 import numpy as np
 
 from presage.laws.random_frame import random_frame
+from presage.laws.root_law import RootLaw
 from presage.laws.spectral_law import Floats, SpectralLaw
 from presage.protocol import checks
 from presage.protocol.fields import Number
@@ -46,6 +47,11 @@ class RectangularLaw(ABC):
     def check_itself(self, name: str) -> None:
         """Complain, as the argument `name` of a problem, if the squared singular values have no probability law."""
         self.squared.check_itself(name)
+
+    @property
+    def singular_values(self) -> RootLaw:
+        """Law of the singular values themselves."""
+        return RootLaw(self.squared)
 
     @property
     def second_moment(self) -> float:

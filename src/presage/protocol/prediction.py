@@ -48,6 +48,12 @@ class Prediction(Result):
     minimises: ClassVar[bool] = True  # whether it is for the minimum of a loss, not for a posterior mean
     spectrum_of: ClassVar[str] = "eigenvalues"  # what `spectrum` is the law of, in words
     spectrum_measured_as: ClassVar[str | None] = None  # what networks call the numbers of which `spectrum` is the law
+    learned_law: ClassVar[str] = "spectrum"  # the attribute that is the law of what is learned, where there is one
+
+    @property
+    def target_law(self) -> Any:
+        """The law that what is learned would have if it were the target; None where none can be drawn beside it."""
+        return None
 
 
 class SampleSizes(Result):

@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any, ClassVar, Self
 
 from presage.protocol import checks
-from presage.protocol.fields import Declared
+from presage.protocol.fields import Declaration, Declared, declarations
 from presage.protocol.model import Model
 
 
@@ -46,6 +46,12 @@ class LearningProblem(Declared):
         """What its parts have to say, such as a law of eigenvalues of which some are rounding: caveats of an answer."""
         parts = [getattr(self, field.name) for field in dataclasses.fields(self)]  # type: ignore[arg-type]
         return tuple(line for part in parts for line in getattr(part, "notes", ()))
+
+    def declaration(self, name: str) -> Declaration | None:
+        """What is declared of a field, of the problem itself or of one of its parts; None where nothing is."""
+        things = [self, *(getattr(self, part) for part in self.parts)]
+        found = (declarations(thing).get(name) for thing in things if dataclasses.is_dataclass(thing))
+        return next(filter(None, found), None)
 
     def names(self) -> list[str]:
         """Names that `replace` understands: of the problem's own fields and of those of its parts, each once."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from presage.protocol.fields import Number
+from presage.protocol.observables import Observable, by_name
 from presage.sweeps.grid import Grid
 from presage.sweeps.observed import BAR
 from presage.sweeps.outcome import NOT_YET
@@ -29,16 +32,35 @@ def table(grid: Grid, records: dict[str, Record], attributes: dict[str, Any]) ->
     taken = {*labels.values(), *grid.names, *RESERVED}
     meanings = {row.get("bars", "") for row in rows if row is not None and not row["failed"]}
     meaning = {"long_name": meanings.pop()} if len(meanings) == 1 and "" not in meanings else {}
+    declared = _observables(grid)
     for name, label in labels.items():
         values = [None if row is None else row["values"].get(name) for row in rows]
         dimensions, array = _column(label, values, grid.shape, taken)
-        data[label] = ((*grid.axes, *dimensions), array, meaning if name.endswith(BAR) else {})
+        about = meaning if name.endswith(BAR) else _about(declared.get(name))
+        data[label] = ((*grid.axes, *dimensions), array, about)
     for name, empty in (("outcome", NOT_YET), ("caveats", "")):
         words = np.array([empty if row is None else row[name] for row in rows], dtype=object)
         data[name] = (tuple(grid.axes), words.reshape(grid.shape))
     seconds = np.array([np.nan if row is None else row["seconds"] for row in rows])
     data["seconds"] = (tuple(grid.axes), seconds.reshape(grid.shape), {"long_name": "time that the cell took"})
     return xr.Dataset(data, coords=_coordinates(grid), attrs=attributes)
+
+
+def _observables(grid: Grid) -> dict[str, Observable]:
+    """What the model declares of the numbers that it shows, by name; the function that is swept has the last word."""
+    model = grid.problem.model
+    verb = getattr(getattr(grid.run, "func", grid.run), "__name__", "")
+    own = model.measured if verb == "simulate" else model.observables.get(verb, ())
+    every = itertools.chain(model.measured, *model.observables.values(), own)
+    return by_name(every)
+
+
+def _about(observable: Observable | None) -> dict[str, Any]:
+    """What a picture or a reader of the file wants to know of a number; netCDF has no true and false."""
+    if observable is None:
+        return {}
+    flags = {"fraction": int(observable.fraction), "brief": int(observable.brief)}
+    return {"long_name": observable.axis, "words": observable.words, **flags}
 
 
 def _names_in_the_table(names: list[str], taken: set[str]) -> dict[str, str]:
@@ -78,8 +100,16 @@ def _free(name: str, taken: set[str]) -> str:
 
 def _coordinates(grid: Grid) -> dict[str, Any]:
     """Numbers and words as they are, laws and trainers by the text that makes them."""
-    axes = {name: (name, _labels(values)) for name, values in grid.axes.items()}
+    axes = {name: (name, _labels(values), _axis(grid, name)) for name, values in grid.axes.items()}
     return {**axes, **{name: ((), _labels([value])[0]) for name, value in grid.fixed.items()}}
+
+
+def _axis(grid: Grid, name: str) -> dict[str, str]:
+    """The label and the scale of an axis, as the field is declared; of an option of the function nothing is known."""
+    if name not in grid.of_the_problem:
+        return {"long_name": grid.problem.model.dimension} if name == "d" and name in grid.options else {}
+    field = grid.problem.declaration(name)
+    return {"long_name": field.axis(name), "scale": field.scale} if isinstance(field, Number) else {}
 
 
 def _labels(values: list[Any]) -> Any:

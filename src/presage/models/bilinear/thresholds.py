@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import pi, sqrt
 from typing import final
 
@@ -28,6 +28,7 @@ class BilinearThresholds(SampleSizes):
     weak_recovery: float  # something is learned at all: to leading order in a small rank, 0 where it is not small
     minimal_nuclear_norm: float  # the interpolator of least nuclear norm is the target
     caveats: tuple[str, ...] = ()
+    problem: BilinearProblem | None = field(default=None, repr=False)
 
     observables = THRESHOLDS
 
@@ -51,6 +52,7 @@ def thresholds(problem: BilinearProblem) -> BilinearThresholds:
         weak / count,
         minimal_nuclear_norm(target.nonzero, target.aspect) / count,
         tuple(caveats),
+        problem,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import exp, pi, sqrt
 from typing import final
 
@@ -21,6 +21,7 @@ class DiagonalThresholds(SampleSizes):
     interpolation: float  # noisy labels can all be fitted
     minimal_l1_norm: float  # the interpolator of least l1 norm is the target
     caveats: tuple[str, ...] = ()
+    problem: DiagonalProblem | None = field(default=None, repr=False)
 
     observables = THRESHOLDS
 
@@ -29,7 +30,7 @@ def thresholds(problem: DiagonalProblem) -> DiagonalThresholds:
     """Collect the thresholds in ``alpha = n/d``: d numbers fit any d labels, and recovery depends on the zeros only."""
     clean = "minimal_l1_norm is for clean labels: with this noise the error is never zero."
     recovery = minimal_l1_norm(problem.target.nonzero)
-    return DiagonalThresholds(1.0, recovery, (*problem.notes, *([clean] if problem.noise > 0.0 else [])))
+    return DiagonalThresholds(1.0, recovery, (*problem.notes, *([clean] if problem.noise > 0.0 else [])), problem)
 
 
 def minimal_l1_norm(r: float) -> float:

@@ -66,6 +66,11 @@ class RidgelessSolution(Prediction):
         return LearnedSpectrum(FreeConvolution(self.problem.target, level), self.scale, self.cutoff)
 
     @property
+    def target_law(self) -> SpectralLaw:
+        """Law of the eigenvalues of the target."""
+        return self.problem.target
+
+    @property
     def error_bars(self) -> dict[str, float]:
         """Half width of a 95 % interval for every number."""
         return self.bars

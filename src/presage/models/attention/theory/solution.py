@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from presage.laws.spectral_law import Floats
+from presage.laws.spectral_law import Floats, SpectralLaw
 from presage.models.attention.declaration import MEASURED, REPLICON
 from presage.models.attention.penalties.frobenius import Frobenius
 from presage.models.attention.penalties.nuclear_psd import NuclearPSD
@@ -66,6 +66,11 @@ class Solution(Prediction):
         overlaps, conjugates = (kind(*(values[name] for name in kind._fields)) for kind in (Overlaps, Conjugates))
         own = {name: value for name, value in values.items() if name not in Overlaps._fields + Conjugates._fields}
         return cls(problem, overlaps, conjugates, **own, bars=bars, **about)  # type: ignore[arg-type]
+
+    @property
+    def target_law(self) -> SpectralLaw:
+        """Law of the eigenvalues of the target."""
+        return self.problem.target
 
     @property
     def m(self) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf, isinf
 from typing import final
 
@@ -30,6 +30,7 @@ class Thresholds(SampleSizes):
     bayes_recovery: float  # so does the best of all methods (clean labels)
     weak_recovery: float  # anything is learned at all: in the limit of low rank, 0 where the rank is not low
     caveats: tuple[str, ...] = ()
+    problem: Problem | None = field(default=None, repr=False)
 
     observables = THRESHOLDS
 
@@ -85,4 +86,5 @@ def thresholds(problem: Problem) -> Thresholds:
         bayes_recovery=recovery.bayes_recovery(target) / components,
         weak_recovery=weak / components,
         caveats=tuple(caveats),
+        problem=problem,
     )

@@ -10,6 +10,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from presage.laws.root_law import RootLaw
 from presage.laws.spectral_law import Floats
 from presage.models.bilinear.declaration import MEASURED
 from presage.models.bilinear.problem import BilinearProblem
@@ -111,6 +112,11 @@ class BilinearSolution(Prediction):
         """Law of the singular values of the fit."""
         noisy = RectangularConvolution(self.problem.target, self.delta) if self.delta > 0 else None
         return LearnedSingularValues(noisy, self.cutoff, self.rank)
+
+    @property
+    def target_law(self) -> RootLaw:
+        """Law of the singular values of the target."""
+        return self.problem.target.singular_values
 
     @property
     def error_bars(self) -> dict[str, float]:

@@ -39,6 +39,11 @@ class LearnedEntries:
         """Fraction of entries that are zero."""
         return 1.0 - self.nonzero
 
+    @property
+    def support(self) -> Floats:
+        """The whole line: what noise adds to an entry has no end."""
+        return np.array([[-np.inf, np.inf]])
+
     def density(self, t: ArrayLike) -> Floats:
         """Density away from zero, of total mass `nonzero`."""
         t = np.asarray(t, dtype=np.float64)

@@ -11,7 +11,7 @@ import numpy as np
 
 from presage.laws.empirical import Empirical
 from presage.laws.power_law import PowerLaw
-from presage.laws.spectral_law import Floats
+from presage.laws.spectral_law import Floats, SpectralLaw
 from presage.models.diagonal.declaration import MEASURED
 from presage.models.diagonal.problem import DiagonalProblem
 from presage.models.diagonal.theory.explicit_map import PANELS, averages, equations_of, solve_diagonal_point
@@ -53,6 +53,12 @@ class DiagonalSolution(Prediction):
 
     observables = MEASURED
     compared = tuple(observable.name for observable in MEASURED)
+    spectrum_of = learned_law = "entries"
+
+    @property
+    def target_law(self) -> SpectralLaw | None:
+        """Law of the entries of the target, where `draw` says that `problem.target` is that."""
+        return self.problem.target if self.problem.draw == "fixed" else None
 
     @cached_property
     def entries(self) -> LearnedEntries:

@@ -1,0 +1,52 @@
+"""Theory and training, observable by observable: means against 1/d, the line through them, and the prediction."""
+
+from __future__ import annotations
+
+from math import isfinite, isnan
+from typing import Any
+
+import numpy as np
+
+from presage.plots.colours import BLACK, BLUE, GREEN, ORANGE
+from presage.plots.panel import Panel
+from presage.protocol.comparison import Row
+
+ERRORS = 2.0  # standard errors that a bar stands for
+
+
+def row_panel(row: Row, label: str) -> Panel:
+    """Trained networks at each d, what is left of them as d grows, and the prediction; z in the title."""
+
+    def draw(axes: Any) -> None:
+        _predicted(axes, row)
+        inverse = 1.0 / np.array(row.d, dtype=np.float64)
+        bars = {"color": BLACK, "capsize": 2.0, "elinewidth": 1.0, "linestyle": "none"}
+        errors = ERRORS * np.nan_to_num(row.standard_error)
+        axes.errorbar(inverse, row.mean, errors, marker="o", label="trained", **bars)
+        if len(row.d) > 1:
+            x = np.array([0.0, inverse.max()])
+            axes.plot(x, row.a + row.b * x, color=BLACK, linestyle=":", linewidth=1.0, label="a + b/d")
+            limit = {**bars, "color": ORANGE, "label": "their limit a"}
+            axes.errorbar([0.0], [row.a], [ERRORS * row.a_error], marker="s", markerfacecolor="white", **limit)
+        ticks = {0.0: "∞", **{1.0 / d: str(d) for d in row.d}} if len(row.d) > 1 else {1.0 / row.d[0]: str(row.d[0])}
+        axes.set_xticks(list(ticks), list(ticks.values()))
+        ends = (-0.08, 1.12) if len(row.d) > 1 else (0.5, 1.5)
+        axes.set_xlim(ends[0] * inverse.max(), ends[1] * inverse.max())
+        axes.set(xlabel="dimension d", ylabel=label)
+        axes.set_title(_verdict(row), color=BLACK if isnan(row.z) else GREEN if row.agrees else ORANGE)
+        axes.margins(y=0.15)
+
+    return Panel(row.name, draw, 4.8, 3.2)
+
+
+def _predicted(axes: Any, row: Row) -> None:
+    axes.axhline(row.prediction, color=BLUE, linewidth=1.3, label="predicted")
+    if isfinite(row.error_bar):
+        low, high = row.prediction - row.error_bar, row.prediction + row.error_bar
+        axes.axhspan(low, high, color=BLUE, alpha=0.2, linewidth=0)
+
+
+def _verdict(row: Row) -> str:
+    if isnan(row.z):
+        return "no error bar to compare by"
+    return f"z = {row.z:+.1f}: {'they agree' if row.agrees else 'they differ'}"

@@ -1,0 +1,163 @@
+"""Any result as a picture, in a line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from presage.plots.comparison import row_panel
+from presage.plots.learned import Learned, learned_by
+from presage.plots.networks import histogram_panel, seeds_panel
+from presage.plots.panel import Panel, drawn_into, drawn_on, given_axes, look, size
+from presage.plots.spectrum import spectrum_panel
+from presage.plots.table import table_panels
+from presage.plots.thresholds import thresholds_panel
+from presage.plots.values import Value, values_panel
+from presage.protocol import checks
+from presage.protocol.comparison import Comparison
+from presage.protocol.ensemble import Ensemble
+from presage.protocol.observables import Observable, by_name
+from presage.protocol.prediction import Result, SampleSizes
+from presage.protocol.problem import LearningProblem
+
+SPECTRUM = "spectrum"  # what `show` calls the law of what is learned
+
+
+def plot(result: Any, *, ax: Any = None, show: str | Sequence[str] | None = None) -> Any:
+    """Draw a result: what it is decides how, and its declarations say what the axes are called.
+
+    A prediction is drawn as the spectrum that is learned, with the target behind it, or as its numbers where it has no
+    spectrum; an optimum likewise, at its best strength; thresholds as marks along the number of samples; trained
+    networks as a histogram; a comparison as one panel an observable, trained means against 1/d beside the prediction;
+    the table of a sweep as curves with error bands, or as a map over two grids of numbers; a law as its density.
+
+    Args:
+        result: what `solve`, `simulate`, `compare`, `sweep`, `thresholds` or another verb returned, or a law.
+        ax: matplotlib axes to draw into, as many as there are panels; by default a new figure of pyplot.
+        show: the names of observables to draw instead, one panel each where they are drawn apart; `"spectrum"` is the
+            law of what is learned.
+
+    Returns:
+        The axes; an array of them where there are several panels.
+    """
+    panels = panels_of(result, _names(show))
+    if ax is not None:
+        axes: Any = given_axes(ax, panels)
+        drawn_into(axes, panels)
+    else:
+        import matplotlib.pyplot as plt
+
+        _, _, width, height = size(panels)
+        with look():
+            figure = plt.figure(figsize=(width, height), layout="constrained")
+            try:
+                axes = drawn_on(figure, panels)
+            except BaseException:  # no empty figure is left behind to be shown by whoever shows the next one
+                plt.close(figure)
+                raise
+    return axes[0] if len(panels) == 1 else np.array(axes, dtype=object)
+
+
+def panels_of(result: Any, show: Sequence[str] = ()) -> list[Panel]:
+    """The panels of any result; refuse what cannot be drawn with a sentence."""
+    if isinstance(result, Comparison):
+        return _of_comparison(result, show)
+    if isinstance(result, Ensemble):
+        return _of_networks(result, show)
+    if isinstance(result, SampleSizes):
+        return [thresholds_panel(result, _chosen(result.observables, show) or result.observables)]
+    if isinstance(result, Result):
+        return [_of_prediction(result, show)]
+    if isinstance(getattr(result, "solution", None), Result) and hasattr(result, "value"):  # an optimum
+        title = f"{result.name.replace('_', ' ')} of least error: {result.value:.4g}"
+        return [_of_prediction(result.solution, show, title)]
+    xarray = sys.modules.get("xarray")  # who has a table has imported it
+    if xarray is not None and isinstance(result, xarray.Dataset):
+        return table_panels(result, show)
+    if hasattr(result, "density") and hasattr(result, "support"):
+        return [_of_law(result, show)]
+    raise _not_drawn(result)
+
+
+def _names(show: Any) -> list[str]:
+    if show is None:
+        return []
+    names = [show] if isinstance(show, str) else list(show) if isinstance(show, Sequence) else []
+    if not names or not all(isinstance(name, str) for name in names):
+        remedy = 'Use for example <show="rank">, or leave it out.'
+        raise checks.complaint("show", "be names", "it says which numbers are drawn", show, remedy)
+    return names
+
+
+def _chosen(known: Sequence[Observable], show: Sequence[str], others: Sequence[str] = ()) -> list[Observable]:
+    """The observables that are named; complain about a name that is none of them, and none of the others."""
+    names = by_name(known)
+    for name in show:
+        if name not in names and name not in others:
+            every = [*names, *others]
+            remedy = f'Use for example <show="{every[0]}">.' if every else "Leave it out."
+            must = f"be among {', '.join(every)}" if every else "be left out"
+            raise checks.complaint("show", must, "this result has nothing else to draw", name, remedy)
+    return [names[name] for name in show if name in names]
+
+
+def _of_prediction(result: Any, show: Sequence[str], title: str = "") -> Panel:
+    learned = learned_by(result)
+    target = getattr(result, "target_law", None)
+    drawable = isinstance(learned, Learned) or (learned != "" and target is not None)
+    chosen = _chosen(result.observables, show, (SPECTRUM,) if drawable else ())
+    if len(chosen) < len(show) and chosen:
+        reason = "a spectrum and numbers do not fit one panel"
+        raise checks.complaint("show", f'be "{SPECTRUM}" or observables', reason, list(show), "Draw them one by one.")
+    if drawable and not chosen:
+        return spectrum_panel(learned, result.spectrum_of, target, title=title)
+    if not result.observables:
+        raise _not_drawn(result)
+    bars = result.error_bars
+    named = chosen or [one for one in result.observables if not one.costly]
+    return values_panel(
+        [Value(one.axis, float(getattr(result, one.name)), float(bars.get(one.name, np.nan))) for one in named], title
+    )
+
+
+def _of_networks(ensemble: Any, show: Sequence[str]) -> list[Panel]:
+    others = (SPECTRUM,) if ensemble.arrays else ()
+    chosen = by_name(_chosen(ensemble.measured, show, others))
+    if not show:
+        return [histogram_panel([ensemble])] if others else [seeds_panel(ensemble, one) for one in ensemble.measured]
+    return [histogram_panel([ensemble]) if name == SPECTRUM else seeds_panel(ensemble, chosen[name]) for name in show]
+
+
+def _of_comparison(found: Comparison, show: Sequence[str]) -> list[Panel]:
+    observables = by_name(found.solution.observables)
+    rows = {row.name: row_panel(row, observables[row.name].axis) for row in found.rows}
+    learned = learned_by(found.solution)
+    has_spectrum = bool(found.ensembles[0].arrays) and isinstance(learned, Learned)
+    others = (SPECTRUM,) if has_spectrum else ()
+    _chosen([observables[name] for name in rows], show, others)
+    names = show or [*rows, *others]
+    spectrum = {SPECTRUM: histogram_panel(found.ensembles, learned)} if isinstance(learned, Learned) else {}
+    return [{**spectrum, **rows}[name] for name in names]
+
+
+def _of_law(law: Any, show: Sequence[str]) -> Panel:
+    _chosen((), show)
+    return spectrum_panel(Learned.of_law(law, "values"), "values", label=type(law).__name__)
+
+
+def _not_drawn(result: Any) -> ValueError:
+    reason, remedy = "there is nothing else that it can draw", "Pass for example <solve()>."
+    if isinstance(result, LearningProblem):
+        reason, remedy = "a problem is a question, and its answer is drawn", "Pass for example <solve()>."
+    elif isinstance(result, list | tuple):
+        reason, remedy = (
+            "several results are a table",
+            "Draw what sweep(problem, solve, alpha=[...]) returns.",
+        )
+    elif isinstance(result, Result):
+        reason, remedy = "this one declares no observables and has no spectrum", "List them in `observables`."
+    got = f"a {type(result).__name__}"
+    return checks.complaint("result", "be a result of presage", reason, got, remedy)
