@@ -1011,7 +1011,9 @@ def test_completion_knows_models_and_figures():
         (0.03, 0.5, "0.0(5)"),
         (1.23456e-7, 2e-10, "1.235(2)e-07"),
         (2.5e9, 1e6, "2.500(1)e+09"),
-        (0.0, 0.0, "0.0000000"),
+        (0.0, 0.0, "0"),
+        (6.8e-33, 1e-34, "0"),
+        (6.8e-33, 1e-3, "0.000(1)"),
         (1.0, math.inf, "1(?)"),
         (math.nan, 1.0, "not known"),
         (math.inf, 1.0, "infinite"),
@@ -1022,9 +1024,14 @@ def test_numbers_carry_their_error_bars(value, bar, text):
 
 
 def test_a_number_and_its_bar_in_two_cells():
-    assert cells(Measured(1.23456e-7, 2e-10)) == ("1.235e-07", "2.0e-10")
-    assert cells(Measured(0.5, math.inf)) == ("0.5", "infinite")
-    assert cells(0.25) == ("0.25", "")
+    def shown(number: Any, digits: int = 8) -> tuple[str, str]:
+        value, bar = cells(number)
+        return value if isinstance(value, str) else value(digits), bar
+
+    assert shown(Measured(1.23456e-7, 2e-10)) == ("1.235e-07", "2.0e-10")
+    assert shown(Measured(0.5, math.inf)) == ("0.5", "infinite")
+    assert shown(0.25) == ("0.25", "")
+    assert shown(Measured(0.1359900327, 4.36e-6), digits=4) == ("0.1360", "4.4e-06")
 
 
 def test_grids():

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+from functools import partial
 from math import floor, inf, isfinite, isnan, log10
 from typing import NamedTuple
 
 MOST_DIGITS = 8  # of a number whose error bar is smaller than anyone will read
 SMALL, LARGE = 1e-4, 1e6  # outside of these, powers of ten are written
+ROUNDING = sys.float_info.epsilon**2  # the square of a difference that is zero to rounding, of numbers of order one
+
+Cell = str | Callable[[int], str]  # of a table: words, or a number that can be told in so many digits
 
 
 class Measured(NamedTuple):
@@ -27,7 +33,7 @@ def text(value: float, digits: int = 6) -> str:
 
 def bar(value: float) -> str:
     """An error bar by itself: two digits are enough."""
-    return text(value) if not isfinite(value) else f"{value:.1e}"
+    return text(value) if not isfinite(value) else "0" if value < ROUNDING else f"{value:.1e}"
 
 
 def with_bar(measured: Measured, digits: int = MOST_DIGITS) -> str:
@@ -36,10 +42,12 @@ def with_bar(measured: Measured, digits: int = MOST_DIGITS) -> str:
     if not isfinite(value):
         return text(value)
     if isnan(error) or error == inf:
-        return f"{text(value)}(?)"
+        return f"{text(value, min(digits, 6))}(?)"
     size = max(abs(value), error)
-    power = floor(log10(size)) if size > 0.0 else 0
-    shift = power if not SMALL <= size < LARGE and size > 0.0 else 0
+    if size < ROUNDING:
+        return "0"
+    power = floor(log10(size))
+    shift = 0 if SMALL <= size < LARGE else power
     value, error, power = value / 10.0**shift, error / 10.0**shift, power - shift
     most = max(digits - 1 - power, 0)
     decimals, brackets = most, ""
@@ -53,13 +61,21 @@ def with_bar(measured: Measured, digits: int = MOST_DIGITS) -> str:
     return f"{value:.{decimals}f}{brackets}{tail}"
 
 
-def cells(number: Measured | float) -> tuple[str, str]:
+def cell(number: Measured | float) -> Cell:
+    """A number, with its error bar in brackets where it has one, in as many digits as there is room for."""
+    return partial(with_bar, number) if isinstance(number, Measured) else partial(_rounded, number)
+
+
+def cells(number: Measured | float) -> tuple[Cell, str]:
     """A number and its error bar for a table that has a column for each."""
-    if isinstance(number, Measured):
-        return with_bar(number).replace("(?)", "").partition("(")[0] + _power_of_ten(number), bar(number.bar)
-    return text(number), ""
+    return (partial(_value, number), bar(number.bar)) if isinstance(number, Measured) else (cell(number), "")
 
 
-def _power_of_ten(number: Measured) -> str:
-    _, bracket, tail = with_bar(number).partition(")")
-    return tail if bracket else ""
+def _rounded(number: float, digits: int) -> str:
+    return text(number, min(digits, 6))
+
+
+def _value(number: Measured, digits: int = MOST_DIGITS) -> str:
+    """The digits that the error bar leaves, without the brackets."""
+    head, bracket, rest = with_bar(number, digits).partition("(")
+    return head + rest.partition(")")[2] if bracket else head

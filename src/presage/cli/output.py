@@ -7,15 +7,15 @@ import io
 import json as json_format
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
 from presage.cli.errors import CommandError
-from presage.cli.numbers import Measured, text
+from presage.cli.numbers import MOST_DIGITS, Cell, Measured, text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 PANEL = "The output"
 SUFFIXES = (".png", ".pdf", ".svg")  # of pictures
+GAP = 2  # between two columns of a table
+NARROW = 20  # the least width of a column whose lines break
+FEWEST_DIGITS = 4  # of a number in a table; before there are fewer, a column is left out
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.", rich_help_panel=PANEL)]
 Csv = Annotated[bool, typer.Option("--csv", help="Print CSV with a header instead.", rich_help_panel=PANEL)]
 Plot = Annotated[
@@ -79,23 +82,84 @@ def heading(name: str) -> str:
     return name.replace("_", "\n")
 
 
-def table(out: Console, columns: Sequence[str], rows: Iterable[Sequence[str]], *, words: Sequence[str] = ()) -> None:
+class Layout(NamedTuple):
+    """What is shown of a table: which of its columns, their texts, and how wide each is."""
+
+    kept: tuple[int, ...]
+    texts: list[list[str]]
+    widths: list[int]
+
+    @property
+    def width(self) -> int:
+        """Columns of the terminal that it takes."""
+        return sum(self.widths) + GAP * (len(self.widths) - 1)
+
+
+def table(
+    out: Console,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Cell]],
+    *,
+    words: Sequence[str] = (),
+    stay: int = 2,
+    first_out: Sequence[str] = (),
+) -> None:
     """A table; the columns named in `words` are text on the left, all others numbers on the right.
 
-    Only the last column of words may break its lines.
+    Only a last column of words may break its lines, and a number is never cut. Where there is no room for all digits
+    there are fewer, and where that is not enough columns are left out: `first_out` in their order, words that break,
+    the others from the right. A line says which. The first `stay` are always there, in too wide a table if need be.
     """
+    breaks = len(columns) - 1 if words and words[-1] == columns[-1] else None
+    for layout in _layouts(columns, [list(row) for row in rows], breaks, stay, first_out):
+        if layout.width <= out.width:
+            break
+    _print_table(out, columns, layout, words, breaks)
+    left_out = [name.replace("\n", "_") for at, name in enumerate(columns) if at not in layout.kept]
+    if left_out:
+        more = "a wider terminal shows more, and --csv and --json have every number"
+        say(out, f"No room for {', '.join(left_out)}: {more}.")
+
+
+def _layouts(
+    columns: Sequence[str], rows: list[list[Cell]], breaks: int | None, stay: int, first_out: Sequence[str]
+) -> Iterator[Layout]:
+    """Ever narrower layouts: fewer digits, then fewer columns."""
+    goes = [columns.index(name) for name in first_out]
+    goes += [at for at in (breaks, *reversed(range(len(columns)))) if at is not None]
+    goes = [at for at in dict.fromkeys(goes) if at >= stay]
+    for count in range(len(goes) + 1):
+        kept = tuple(at for at in range(len(columns)) if at not in goes[:count])
+        for digits in range(MOST_DIGITS, FEWEST_DIGITS - 1, -1):
+            texts = [[cell if isinstance(cell := row[at], str) else cell(digits) for at in kept] for row in rows]
+            shown = zip(kept, zip(*texts, strict=True) if texts else [()] * len(kept), strict=True)
+            yield Layout(kept, texts, [_width(columns[at], cells, at == breaks) for at, cells in shown])
+
+
+def _width(name: str, cells: Sequence[str], breaks: bool) -> int:
+    """Columns of the terminal that a column of a table takes; the least that is readable, where its lines may break."""
+    from rich.cells import cell_len
+
+    shown = [*name.split("\n"), *cells]
+    widest = max(map(cell_len, shown))
+    if not breaks or widest <= NARROW:
+        return widest
+    return max(NARROW, *(cell_len(word) for text in shown for word in text.split()))
+
+
+def _print_table(
+    out: Console, columns: Sequence[str], layout: Layout, words: Sequence[str], breaks: int | None
+) -> None:
     from rich import box
     from rich.table import Table
 
     shown = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    for name in columns:
-        is_text = name in words
-        shown.add_column(
-            name, justify="left" if is_text else "right", no_wrap=not is_text or name != words[-1], overflow="fold"
-        )
-    for row in rows:
-        shown.add_row(*row)
-    out.print(shown)
+    for at, width in zip(layout.kept, layout.widths, strict=True):
+        justify: Literal["left", "right"] = "left" if columns[at] in words else "right"
+        shown.add_column(columns[at], justify=justify, no_wrap=at != breaks, overflow="fold", min_width=width)
+    for line in layout.texts:
+        shown.add_row(*line)
+    out.print(shown, width=max(out.width, layout.width), crop=False)
 
 
 def flat(row: Row) -> dict[str, Any]:

@@ -49,8 +49,6 @@ EXAMPLES = {
         "presage bayes --model hardmax --target mp:0.2 --alpha 2 --noise 0 --json",
     ),
 }
-DIGITS = 7  # of a number in a table of 80 columns
-MOST_COLUMNS = 4
 Ridgeless = Annotated[bool, typer.Option("--ridgeless", help="The limit of vanishing regularisation.")]
 Optimal = Annotated[bool, typer.Option("--optimal", help="At the regularisation of least test error.")]
 Bayes = Annotated[bool, typer.Option("--bayes", help="Add the Bayes-optimal errors.")]
@@ -166,7 +164,7 @@ def curve(
 
     def human(out: Console) -> None:
         say(out, given.title())
-        columns = [one.name for one in observables if one.brief][:MOST_COLUMNS]
+        columns = [one.name for one in observables if one.brief]
         columns += ["bayes_test_error"] if any("bayes_test_error" in row for row in rows) else []
         lines = [[numbers.text(row[name]), *(_cell(row.get(column)) for column in columns)] for row in rows]
         table(out, [heading(column) for column in (name, *columns)], lines)
@@ -285,10 +283,8 @@ def _range(points: list[str]) -> str:
     return ", ".join(points) if len(points) <= 4 else f"{points[0]} ... {points[-1]} ({len(points)} points)"
 
 
-def _cell(value: Any) -> str:
-    if value is None:
-        return "failed"
-    return numbers.with_bar(value, DIGITS) if isinstance(value, numbers.Measured) else numbers.text(value)
+def _cell(value: Any) -> numbers.Cell:
+    return "failed" if value is None else numbers.cell(value)
 
 
 @takes_problem
@@ -305,7 +301,7 @@ def thresholds(given: Given, json: Json = False, csv: Csv = False) -> None:
     def human(out: Console) -> None:
         say(out, given.title())
         lines = [
-            (one.name, "none" if isinf(values[one.name]) else numbers.text(values[one.name]), one.words)
+            (one.name, "none" if isinf(values[one.name]) else numbers.cell(values[one.name]), one.words)
             for one in found.observables
         ]
         table(out, ("threshold", "alpha", "meaning"), lines, words=("threshold", "meaning"))

@@ -57,10 +57,10 @@ def spectrum(
 
     def human(out: Console) -> None:
         say(out, given.title())
-        lines: list[tuple[str, ...]] = [("zero", "0", "0", numbers.text(zero))] if zero > 0.0 else []
-        lines += [("bulk", *(numbers.text(number) for number in bulk.values())) for bulk in bulks]
+        lines: list[tuple[numbers.Cell, ...]] = [("zero", "0", "0", numbers.cell(zero))] if zero > 0.0 else []
+        lines += [("bulk", *(numbers.cell(number) for number in bulk.values())) for bulk in bulks]
         shown = outliers if len(outliers) <= 12 else [*outliers[:3], *outliers[-9:]]
-        lines += [("outlier", numbers.text(at), numbers.text(at), "one") for at in shown]
+        lines += [("outlier", numbers.cell(at), numbers.cell(at), "one") for at in shown]
         table(out, (kind, "from", "to", "fraction"), lines, words=(kind,))
         if len(outliers) > len(shown):
             say(out, f"{len(outliers)} outliers in all; --json has every one.")

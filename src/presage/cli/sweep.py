@@ -122,8 +122,6 @@ SlurmOption = Annotated[
     ),
 ]
 MOST_ROWS = 40  # of a table; the middle of a longer one is left out
-MOST_COLUMNS = 6  # of a table of 80 columns
-DIGITS = 7
 TASKS = 10  # of a script, where --slurm is left out
 
 
@@ -344,15 +342,15 @@ def _column(found: Any, name: str, axes: list[str]) -> list[Any]:
 def _show(out: Console, axes: Sequence[str], cells: list[dict[str, Any]], shown: Sequence[str]) -> None:
     """A table of the cells, the middle of a long one left out."""
     places = [name for name in cells[0] if name in axes]
-    columns = [name for name in shown if any(name in cell for cell in cells)][: max(MOST_COLUMNS - len(places), 2)]
+    columns = [name for name in shown if any(name in cell for cell in cells)]
     half = MOST_ROWS // 2
     chosen: list[dict[str, Any] | None] = list(cells)
     if len(cells) > MOST_ROWS:
         chosen = [*cells[:half], None, *cells[-half:]]
-    lines = [
+    lines: list[list[numbers.Cell]] = [
         ["..."] * (len(places) + len(columns)) if cell is None else _line(cell, places, columns) for cell in chosen
     ]
-    table(out, [heading(name) for name in (*places, *columns)], lines)
+    table(out, [heading(name) for name in (*places, *columns)], lines, stay=len(places) + 1)
 
 
 def _summary(cells: list[dict[str, Any]]) -> str:
@@ -367,18 +365,18 @@ def _summary(cells: list[dict[str, Any]]) -> str:
     return said + "."
 
 
-def _line(cell: dict[str, Any], places: list[str], columns: list[str]) -> list[str]:
+def _line(cell: dict[str, Any], places: list[str], columns: list[str]) -> list[numbers.Cell]:
     return [*(place(cell[name]) for name in places), *(_number(cell, name) for name in columns)]
 
 
-def _number(cell: dict[str, Any], name: str) -> str:
+def _number(cell: dict[str, Any], name: str) -> numbers.Cell:
     value = cell.get(name)
     if value is None or isnan(value):
         if cell["outcome"].startswith(FAILED):
             return FAILED
         return "" if cell["outcome"] == NOT_YET else "not known"
     bar = cell.get(f"{name}_bar")
-    return numbers.text(value) if bar is None else numbers.with_bar(numbers.Measured(value, bar), DIGITS)
+    return numbers.cell(value if bar is None else numbers.Measured(value, bar))
 
 
 def place(value: Any) -> str:

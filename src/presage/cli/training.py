@@ -44,7 +44,6 @@ EXAMPLES = {
 }
 PANEL = "The training"
 EXPLAINED = "z counts standard errors, fewer where they rest on few seeds (Student's law); below 3 is agreement."
-MOST_COLUMNS = 3  # dimensions that fit a table of 80 columns
 
 
 def trainer_names() -> list[str]:
@@ -290,25 +289,20 @@ def compare(
 
     def human(out: Console) -> None:
         say(out, given.title())
-        by_size = [f"d_{size}" for size in found.rows[0].d] if len(sizes) <= MOST_COLUMNS else []
+        by_size = [f"d_{size}" for size in found.rows[0].d]
         lines = [
             [
                 row["observable"],
-                *(numbers.with_bar(row[name], 6) for name in ("prediction", *by_size, "limit")),
+                *(numbers.cell(row[name]) for name in ("prediction", *by_size, "limit")),
                 _z(row),
                 row["verdict"],
             ]
             for row in rows
         ]
-        head = (
-            "observable",
-            "predicted",
-            *(name.replace("_", " = ") for name in by_size),
-            "d → ∞" if len(sizes) > 1 else "trained",
-            "z",
-            "verdict",
-        )
-        table(out, head, lines, words=("observable", "verdict"))
+        trained = [name.replace("_", " = ") for name in by_size]
+        limit = "d → ∞" if len(sizes) > 1 else "trained"
+        head = ("observable", "predicted", *trained, limit, "z", "verdict")
+        table(out, head, lines, words=("observable", "verdict"), first_out=[*trained, limit, "z"])
         say(out, EXPLAINED)
         for spectrum in found.spectra:
             out.print(spectrum.sentence)

@@ -340,3 +340,11 @@ def test_a_hard_maximum_cannot_be_trained():
         ps.solve(ps.hardmax_attention(MP, alpha=1.0, weight_decay=0.1))
     with pytest.raises(ValueError, match="`n_tokens` must be"):
         ps.Hardmax(3)
+
+
+def test_an_exact_recovery_leaves_no_test_error():
+    """Beyond its threshold clean labels fix the target: nothing is left, not even the rounding of a sum."""
+    found = ps.bayes_optimal(ps.attention(ps.MarchenkoPastur(0.5), alpha=0.5, weight_decay=0.01, noise=0.0))
+    assert found.mmse == 0.0
+    assert found.test_error == 0.0
+    assert found.error_bars["test_error"] == 0.0

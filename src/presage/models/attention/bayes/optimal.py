@@ -128,6 +128,8 @@ def least_test_error(channel: Channel, rho_0: float, V: float) -> tuple[float, f
         return 2.0 * acos(max(1.0 - V / rho_0, -1.0)) / pi, 0.0
     if not isinstance(channel, Softmax):
         return _half_the_loss_between_labels(channel, rho_0, V)
+    if V == 0.0:  # two outcomes are the same; sums over nodes would leave their rounding
+        return 0.0, 0.0
     matched = Softmax(channel.n_tokens, channel.target_beta, channel.target_beta)
     overlaps, sigma = Overlaps(rho_0 - V, rho_0, 0.0), sqrt(max(V * (2.0 * rho_0 - V) / rho_0, 0.0))
     value, bar = expected_loss(matched, rho_0, overlaps, sigma)
