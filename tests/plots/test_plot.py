@@ -151,7 +151,9 @@ class TestThresholds:
         said = words(axes)
         assert "samples" in said
         assert "(clean labels)" in said
-        assert axes.get_xscale() == "log"
+        assert axes.get_xscale() == "linear"  # learning begins at zero
+        low = ps.thresholds(QUADRATIC.replace(target=ps.MarchenkoPastur(0.01)))
+        assert ps.plot(low).get_xscale() == "log"
 
     def test_one_that_does_not_exist_is_said(self):
         found = ps.thresholds(ps.quadratic_network(ps.Semicircle(1.0), alpha=0.5, weight_decay=0.1, noise=0.1))
