@@ -60,6 +60,7 @@ from .protocol.model import Model, NamedProblem
 from .protocol.observables import Observable
 from .protocol.prediction import Prediction, Result, SampleSizes
 from .protocol.problem import LearningProblem
+from .protocol.trained_elsewhere import TrainedElsewhere
 from .protocol.trainer import Trainer
 from .protocol.verbs import (
     bayes_curve,
@@ -163,6 +164,7 @@ __all__ = [
     "Tokens",
     "TrainError",
     "TrainInterrupted",
+    "TrainedElsewhere",
     "Trainer",
     "attention",
     "bayes_curve",

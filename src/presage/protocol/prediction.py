@@ -48,6 +48,12 @@ class Prediction(Result):
     minimises: ClassVar[bool] = True  # whether it is for the minimum of a loss, not for a posterior mean
     spectrum_of: ClassVar[str] = "eigenvalues"  # what `spectrum` is the law of, in words
     spectrum_measured_as: ClassVar[str | None] = None  # what networks call the numbers of which `spectrum` is the law
+    convention: ClassVar[str] = ""  # in which units they are, for networks that were trained elsewhere
+
+    @property
+    def learned_law(self) -> Any:
+        """Law of the `spectrum_of` a network, with `cdf(x)` and `sample(d, rng)`; None where there is none."""
+        return getattr(self, "spectrum", None)
 
 
 class SampleSizes(Result):

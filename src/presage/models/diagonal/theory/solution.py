@@ -53,6 +53,13 @@ class DiagonalSolution(Prediction):
 
     observables = MEASURED
     compared = tuple(observable.name for observable in MEASURED)
+    spectrum_of = "entries"
+    convention = "theta = u v of scores x'theta/sqrt(d), the loss summed over the samples"
+
+    @property
+    def learned_law(self) -> LearnedEntries:
+        """Law of the entries."""
+        return self.entries
 
     @cached_property
     def entries(self) -> LearnedEntries:
