@@ -38,6 +38,7 @@ from presage.models.attention.experiment.data import sample, sample_target
 from presage.models.attention.experiment.gradient import start
 from presage.models.attention.experiment.objective import Objective
 from presage.models.attention.experiment.tokens import Gaussian
+from presage.protocol.extras import EXTRAS, how_to_install
 from presage.protocol.machine import available_cores
 from presage.training.adam import AdamState
 from presage.training.ordered_sums import one_blas_thread
@@ -67,8 +68,8 @@ SCS_TOLERANCES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
 SCS_DEFAULT = 1e-5  # what cvxpy gives SCS when nothing is asked for
 SCS_SECONDS = 300.0
 LARGE_SECONDS = 600.0  # after which the large run by L-BFGS is given up
-MISSING = "not installed: pip install presage[bench]"
-HINT = """PyTorch or cvxpy is missing: its rows stay empty. Both come with `pip install "presage[bench]"`; on Linux add
+MISSING = f"not installed: pip install {' '.join(EXTRAS['bench'])}"
+HINT = f"""PyTorch or cvxpy is missing: its rows stay empty. {how_to_install("bench")}; on Linux add
 `--extra-index-url https://download.pytorch.org/whl/cpu` to leave out the gigabytes for graphics cards."""
 
 Floats = np.ndarray

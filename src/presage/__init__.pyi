@@ -63,6 +63,7 @@ from .protocol.observables import Observable
 from .protocol.prediction import Prediction, Result, SampleSizes
 from .protocol.problem import LearningProblem
 from .protocol.report import Report
+from .protocol.trained_elsewhere import TrainedElsewhere
 from .protocol.trainer import Trainer
 from .protocol.verbs import (
     bayes_curve,
@@ -164,6 +165,7 @@ __all__ = [
     "Tokens",
     "TrainError",
     "TrainInterrupted",
+    "TrainedElsewhere",
     "Trainer",
     "attention",
     "bayes_curve",

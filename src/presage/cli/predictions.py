@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from math import isinf
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,6 +26,7 @@ from presage.cli.output import (
     with_caveats,
 )
 from presage.protocol.observables import Observable, by_name
+from presage.protocol.progress import with_progress
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -213,24 +214,23 @@ def _rows(given: Given, name: str, values: list[float], verb: str) -> tuple[list
 
     # All points are checked before the first is solved.
     problems = [given.problem(**{name: value}) for value in values]
-    rows: list[dict[str, Any]] = []
     before: Any = None
-    for value, problem in zip(values, _with_bar(problems), strict=True):
-        try:
-            before = _predict(problem, verb, before)
-        except ps.SolveError as error:
-            rows.append({name: value, "caveats": [f"failed: {in_options(error)}"]})
-            continue
-        row = with_caveats(_numbers(before), before.caveats)
-        rows.append({name: value, **{key: number for key, number in row.items() if key != name}})
-    return rows, () if before is None else getattr(before, "solution", before).observables
 
-
-def _with_bar(problems: list[Any]) -> Iterable[Any]:
-    from rich.progress import track
+    def solved() -> Iterator[dict[str, Any]]:
+        nonlocal before
+        for value, problem in zip(values, problems, strict=True):
+            try:
+                before = _predict(problem, verb, before)
+            except ps.SolveError as error:
+                yield {name: value, "caveats": [f"failed: {in_options(error)}"]}
+                continue
+            row = with_caveats(_numbers(before), before.caveats)
+            yield {name: value, **{key: number for key, number in row.items() if key != name}}
 
     out = console(stderr=True)
-    return track(problems, description="solving", console=out, transient=True, disable=not out.is_terminal)
+    bar = with_progress(solved(), len(values), words="solving", unit="points", show=out.is_terminal, console=out)
+    rows = list(bar)
+    return rows, () if before is None else getattr(before, "solution", before).observables
 
 
 def _with_bayes(given: Given, name: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

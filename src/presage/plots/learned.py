@@ -50,7 +50,9 @@ class Learned:
         Raises:
             AttributeError: where it has no such law; the text says why, where the prediction does.
         """
-        law = prediction.singular_values if root else getattr(prediction, prediction.learned_law)
+        law = prediction.singular_values if root else prediction.learned_law
+        if law is None:
+            raise AttributeError("")
         found = cls.of_law(law, "singular values" if root else prediction.spectrum_of)
         fraction = next((one.name for one in prediction.observables if one.fraction), None)
         zero = found.zero if fraction is None else 1.0 - float(getattr(prediction, fraction))
@@ -112,7 +114,7 @@ def _end(law: Any, sign: float) -> float:
 
 def learned_by(prediction: Any) -> Learned | str:
     """What a prediction says that is learned; where it has no law of that, why not ("" where nothing is said)."""
-    if not hasattr(type(prediction), getattr(prediction, "learned_law", "")):
+    if not hasattr(type(prediction), "learned_law"):
         return ""
     try:
         return Learned.of(prediction)

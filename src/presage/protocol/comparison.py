@@ -8,15 +8,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import copysign, isfinite, isnan, nan, sqrt
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, final, overload
 
 import numpy as np
 import scipy
+from numpy.typing import ArrayLike
 
 from presage.protocol import checks
 from presage.protocol.ensemble import Ensemble, Floats
 from presage.protocol.largest_by_rank import largest_by_rank
 from presage.protocol.prediction import Prediction
+from presage.protocol.trained_elsewhere import TrainedElsewhere, set_beside
 
 AGREE = 3.0  # standard errors
 ROUNDING = 1e-9  # relative, of a mean: two numbers that are nearer than this are equal
@@ -122,17 +124,34 @@ class Comparison:
         return "\n".join([*sentences, *(f"caveat: {line}" for line in self.caveats)])
 
 
-def compare(solution: Prediction, *ensembles: Ensemble) -> Comparison:
+@overload
+def compare(solution: Prediction, *ensembles: Ensemble) -> Comparison: ...
+
+
+@overload
+def compare(solution: Prediction, *ensembles: ArrayLike, zero: float | None = None) -> TrainedElsewhere: ...
+
+
+def compare(solution: Prediction, *ensembles: Any, zero: float | None = None) -> Comparison | TrainedElsewhere:
     """Set trained networks beside the prediction: that of `solve`, or that of `bayes_optimal` for a posterior mean.
 
     Several dimensions are fitted by ``a + b/d``; ``z`` is the distance of ``a`` from the prediction over both
     uncertainties, made as rare as Student's law for few seeds says. With one dimension the mean itself is compared.
+
+    Networks that were trained elsewhere are given by their eigenvalues (singular values, entries), an array a network:
+    these are set beside the predicted law, and their distance from it beside that of networks which follow the law.
+    Values of at most `zero` count as zero then; by default those that are rounding beside the largest.
     """
     remedy = "Pass <solve()> or <bayes_optimal()> as first argument."
     checks.instance("solution", solution, Prediction, reason="it is the prediction", remedy=remedy)
     if not ensembles:
         remedy = "Pass simulate(problem, d=100) too."
         raise checks.complaint("ensembles", "be given", "there is nothing to compare with", ensembles, remedy)
+    if not any(isinstance(one, Ensemble) for one in ensembles) and all(_is_array(one) for one in ensembles):
+        return set_beside(solution, ensembles, zero)
+    if zero is not None:
+        reason = "which values of networks of presage are zero is said by their rank"
+        raise checks.complaint("zero", "be left out here", reason, zero, "Leave it out.")
     for ensemble in ensembles:
         remedy = "Pass simulate(problem, d=100)."
         checks.instance("ensembles", ensemble, Ensemble, reason="they are trained networks", remedy=remedy)
@@ -159,6 +178,10 @@ def compare(solution: Prediction, *ensembles: Ensemble) -> Comparison:
     rows = tuple(_row(name, solution, ordered, name in fractions) for name in solution.compared)
     spectra = tuple(_spectrum(solution, d, group) for d, group in ordered.items() if solution.spectrum_measured_as)
     return Comparison(solution, ensembles, rows, spectra)
+
+
+def _is_array(one: Any) -> bool:
+    return isinstance(one, np.ndarray | list | tuple)
 
 
 class Limit(NamedTuple):

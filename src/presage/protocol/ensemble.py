@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -17,6 +17,7 @@ from presage.protocol.errors import ComputationError, TrainError, TrainInterrupt
 from presage.protocol.keeping import RAGGED, kept_fields, kept_words
 from presage.protocol.machine import available_cores, available_memory
 from presage.protocol.observables import Observable
+from presage.protocol.progress import with_progress
 from presage.protocol.trainer import Trainer
 
 Floats = NDArray[np.float64]
@@ -185,7 +186,9 @@ def train_ensemble(
     show = sys.stderr.isatty() if progress is None else progress
     outcomes: dict[int, Outcome | Failure] = {seed: Failure(seed, NOT_RUN) for seed in numbers}
     try:
-        for outcome in _with_bar(_run_all(setting, numbers, workers, words), len(numbers), show):
+        trained = _run_all(setting, numbers, workers, words)
+        noun = setting.kind.noun
+        for outcome in with_progress(trained, len(numbers), words="training", unit=noun, show=show):
             outcomes[outcome.seed] = outcome
     except TerminatedWorkerError:
         lost = [seed for seed, outcome in outcomes.items() if outcome == Failure(seed, NOT_RUN)]
@@ -255,15 +258,6 @@ def _run_all(
     parallel = Parallel(n_jobs=workers, backend="loky", return_as="generator_unordered", pre_dispatch="all")
     outcomes: Iterator[Outcome | Failure] = parallel(delayed(run)(setting, seed, threads, words) for seed in seeds)
     return outcomes
-
-
-def _with_bar(outcomes: Iterator[Outcome | Failure], count: int, show: bool) -> Iterable[Outcome | Failure]:
-    if not show:
-        return outcomes
-    from rich.console import Console
-    from rich.progress import track
-
-    return track(outcomes, description="training", total=count, console=Console(stderr=True), transient=True)
 
 
 def _gather(

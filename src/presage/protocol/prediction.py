@@ -48,12 +48,18 @@ class Prediction(Result):
     minimises: ClassVar[bool] = True  # whether it is for the minimum of a loss, not for a posterior mean
     spectrum_of: ClassVar[str] = "eigenvalues"  # what `spectrum` is the law of, in words
     spectrum_measured_as: ClassVar[str | None] = None  # what networks call the numbers of which `spectrum` is the law
-    learned_law: ClassVar[str] = "spectrum"  # the attribute that is the law of what is learned, where there is one
+    convention: ClassVar[str] = ""  # in which units they are, for networks that were trained elsewhere
 
     @property
     def target_law(self) -> Any:
         """The law that what is learned would have if it were the target; None where none can be drawn beside it."""
         return None
+
+    @property
+    def learned_law(self) -> Any:
+        """Law of the `spectrum_of` a network, with `cdf(x)` and `sample(d, rng)`; None where there is none."""
+        has_one = hasattr(type(self), "spectrum") or "spectrum" in vars(self)  # a property that fails says why itself
+        return self.spectrum if has_one else None
 
 
 class SampleSizes(Result):

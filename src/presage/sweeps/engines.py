@@ -12,15 +12,15 @@ from contextlib import contextmanager
 from typing import Any
 
 from presage.protocol import checks
+from presage.protocol.extras import how_to_install
 from presage.sweeps.cells import Work
+from presage.sweeps.dask_watch import GO_ON, Watch, quiet_where_lost
 from presage.sweeps.grid import Cell
 from presage.sweeps.store import Record
 
 Chains = list[list[Cell]]
 PATIENCE = 10  # seconds until a scheduler that does not answer is taken for none
 RETRIES = 3  # of a chain that could not be begun, for example since a file system was slow
-INSTALL = 'Install it with: pip install "presage[cluster]"'
-GO_ON = "Cells that had ended are in the store, if there is one: sweep again to go on"
 
 
 def here(work: Work, chains: Chains) -> Iterator[Record]:
@@ -76,8 +76,9 @@ def on_dask(work: Work, chains: Chains, client: Any) -> Iterator[Record]:
     # Results are asked for one by one: as_completed(with_results=True) never returns one that was lost with its
     # worker and then could not be computed again.
     ended = as_completed(send(chains), loop=client.loop)
+    watch = Watch(client)
     try:
-        for future in ended:
+        for future in watch.over(ended):
             chain = sent.pop(future)
             try:
                 records = future.result()
@@ -87,10 +88,13 @@ def on_dask(work: Work, chains: Chains, client: Any) -> Iterator[Record]:
                     continue
                 records = [work.lost(chain[0])]
             except (Exception, asyncio.CancelledError) as error:
+                if watch.lost:
+                    raise RuntimeError(watch.gone) from None
                 raise RuntimeError(f"The dask cluster could not compute cells ({_cause(error)}). {GO_ON}.") from error
             yield from records
     finally:
-        client.cancel(list(sent))
+        if not watch.lost:  # there is nobody to tell otherwise
+            client.cancel(list(sent))
 
 
 @contextmanager
@@ -102,7 +106,7 @@ def connected(executor: Any) -> Iterator[Any]:
     try:
         from distributed import Client
     except ImportError:
-        reason, remedy = "dask.distributed is not installed", f"{INSTALL}, or leave executor out."
+        reason, remedy = "dask.distributed is not installed", f"{how_to_install('cluster')}, or leave executor out."
         raise checks.complaint("executor", "be left out here", reason, executor, remedy) from None
     if not isinstance(executor, str | Client):
         reason = "it says which cluster computes the cells"
@@ -121,7 +125,8 @@ def connected(executor: Any) -> Iterator[Any]:
     try:
         yield client
     finally:
-        client.close()
+        with quiet_where_lost(client):
+            client.close()
 
 
 def _knock(address: str) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from presage.protocol import checks
-from presage.sweeps.engines import INSTALL
+from presage.protocol.extras import how_to_install
 
 DEFAULTS = {"job-name": "presage", "cpus-per-task": "1", "mem": "2G", "time": "01:00:00"}
 INSTEAD_OF_MEM = {"mem-per-cpu", "mem-per-gpu"}  # sbatch takes one of the three
@@ -66,7 +66,10 @@ def cluster(*, jobs: int, options: Sequence[str] = ()) -> Iterator[Any]:
         from dask_jobqueue import SLURMCluster
         from distributed import Client
     except ImportError:
-        reason, remedy = "dask-jobqueue is not installed", f"{INSTALL}, or write a script for sbatch instead."
+        reason, remedy = (
+            "dask-jobqueue is not installed",
+            f"{how_to_install('cluster')}, or write a script for sbatch instead.",
+        )
         raise checks.complaint("slurm", "be left out here", reason, jobs, remedy) from None
     if shutil.which("sbatch") is None:
         reason, remedy = "there is no sbatch on this machine", "Go to a machine that sends jobs, or leave it out."

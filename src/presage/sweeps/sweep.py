@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import presage
 from presage.protocol import checks
 from presage.protocol.errors import in_python
+from presage.protocol.progress import with_progress
 from presage.sweeps import engines
 from presage.sweeps.cells import Work
 from presage.sweeps.grid import Cell, Grid
@@ -101,7 +102,8 @@ def sweep(
         records = _kept(_engine(work, chains, workers, client), folder)
         show = sys.stderr.isatty() if progress is None else progress
         try:
-            for record in _with_bar(records, sum(map(len, chains)), show):
+            count = sum(map(len, chains))
+            for record in with_progress(records, count, words="sweep", unit="cells", show=show):
                 found[record["key"]] = record
         except KeyboardInterrupt:
             raise _interrupted(cells, found, folder) from None
@@ -228,35 +230,3 @@ def _fitting(points: Grid, executor: Any, processes: Any) -> dict[str, Any]:
     if "processes" in names:
         options["processes"] = processes if executor is None else 1
     return options
-
-
-def _with_bar(records: Iterator[Record], count: int, show: bool) -> Iterator[Record]:
-    """Records as they come, with a bar on standard error that knows the time left."""
-    if not show or count == 0:
-        yield from records
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("sweep"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("cells, elapsed"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        # The time left is that of the cells to be done now: those of the store took none.
-        task = bar.add_task("sweep", total=count)
-        for record in records:
-            bar.advance(task)
-            yield record

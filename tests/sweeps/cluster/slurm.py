@@ -1,7 +1,7 @@
 """Sweeps on a real SLURM of one machine: started here, in a temporary folder, and stopped at the end.
 
     apt-get install --no-install-recommends slurmd slurmctld slurm-client munge
-    pip install "presage[cluster]"
+    pip install ".[cluster]"
     python tests/sweeps/cluster/slurm.py
 
 Prints what was done and how long it took; ends with an error if a table is not what it should be. Needs to be root.

@@ -33,6 +33,8 @@ class Networks(Ensemble):
     converged: NDArray[np.bool_] = field(repr=False)  # whether the trainer's stopping rule was met
     evaluations: NDArray[np.int64] = field(repr=False)  # passes over the data
     seconds: Floats = field(repr=False)
+    # Samples fitted exactly, to the accuracy of the training; NaN where that is not proven by a duality gap.
+    fitted: Floats | None = field(default=None, repr=False)
     task: str = "label"
     tokens: Tokens = Gaussian()  # noqa: RUF009 - frozen
     centring: str = "trace"

@@ -23,6 +23,7 @@ from presage.models.attention.experiment.data import (
     token_means,
 )
 from presage.models.attention.experiment.ensemble import Networks
+from presage.models.attention.experiment.face import UNKNOWN, face
 from presage.models.attention.experiment.objective import Objective
 from presage.models.attention.experiment.tokens import Tokens
 from presage.models.attention.problem import Problem
@@ -130,6 +131,7 @@ class NetworkSetting(Setting):
         means = token_means(samples) if self.centring == "mean" else None
         objective = Objective(samples, channel, problem.penalty, self.width, means, threads)
         fit = self.trainer.fit(objective, for_trainer)
+        reached = face(objective, fit) if self.trainer.minimises else UNKNOWN
         total = 0.0
         for block in stream(S_0, channel, self.n_test, for_test, threads=threads, **options):
             total += objective.with_samples(block).loss_at(fit.S)
@@ -148,10 +150,11 @@ class NetworkSetting(Setting):
                 "residual": certificate.residual,
                 "gap": certificate.gap,
                 "converged": fit.converged,
+                "fitted": reached.fitted,
                 "evaluations": fit.evaluations,
                 "seconds": fit.seconds,
             },
-            fit.caveats,
+            (*fit.caveats, *reached.caveats(self.n)),
             {"weights": fit.S, "targets": S_0, "history": fit.history / self._units_of_history},
         )
 

@@ -59,6 +59,7 @@ class Solution(Prediction):
     observables = (*MEASURED, REPLICON)
     compared = tuple(observable.name for observable in MEASURED)
     spectrum_measured_as = "eigenvalues"
+    convention = "S = W W'/sqrt(m d) of scores x_a' S x_b/sqrt(d) less their mean, the loss summed over the samples"
 
     @classmethod
     def of(cls, problem: Problem, values: Mapping[str, float], bars: dict[str, float], **about: Any) -> Solution:

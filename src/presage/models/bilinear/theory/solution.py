@@ -60,9 +60,15 @@ class LearnedSingularValues:
         points = np.asarray(s, dtype=np.float64)
         return np.where(points > 0, self._noisy.density(np.maximum(points, 0.0) + self.cutoff), 0.0)
 
-    def cdf(self, s: float) -> float:
-        """Fraction of singular values at or below ``s >= 0``, zeros included."""
-        return self._noisy.cdf(s + self.cutoff) if checks.places(s) >= 0 else 0.0
+    def cdf(self, s: ArrayLike) -> Floats:
+        """Fraction of singular values at or below ``s``, zeros included."""
+        points = checks.places(s)
+        found = [self._noisy.cdf(x + self.cutoff) if x >= 0.0 else 0.0 for x in points.ravel().tolist()]
+        return np.array(found).reshape(points.shape)
+
+    def sample(self, d: int, rng: np.random.Generator) -> Floats:
+        """Image of the singular values of one random matrix ``M_0 + delta Z`` whose shorter side is ``d``."""
+        return np.maximum(self._noisy.sample(d, rng) - self.cutoff, 0.0)
 
     @property
     def support(self) -> Floats:
@@ -106,6 +112,7 @@ class BilinearSolution(Prediction):
     observables = MEASURED
     compared = tuple(observable.name for observable in MEASURED)
     spectrum_of = "singular values"
+    convention = "M = W_1 W_2'/sqrt(d L) of scores <X, M>/(d L)^(1/4), the loss summed over the samples"
 
     @cached_property
     def spectrum(self) -> LearnedSingularValues:

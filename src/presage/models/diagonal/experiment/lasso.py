@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import final
 
 from presage.protocol import checks
+from presage.protocol.extras import how_to_install
 from presage.protocol.fields import declared
 from presage.protocol.trainer import STEPS, TOL, Trainer
 
@@ -16,8 +17,8 @@ from presage.protocol.trainer import STEPS, TOL, Trainer
 class Lasso(Trainer):
     """Coordinate descent on the vector by scikit-learn, until the loss is proven within `tol` of its minimum.
 
-    The minimum over the vector is that over its two factors. It needs the extra ``presage[lasso]``; `ProximalGradient`
-    finds the same minimum without.
+    The minimum over the vector is that over its two factors. It needs scikit-learn, the extra ``lasso``;
+    `ProximalGradient` finds the same minimum without.
     """
 
     tol: float = field(default=1e-6, metadata=declared(TOL))
@@ -32,5 +33,5 @@ def must_be_installed(trainer: Lasso) -> None:
             "be one that is installed",
             "coordinate descent is that of scikit-learn, which is not there",
             trainer,
-            "Run pip install 'presage[lasso]', or use <trainer=ProximalGradient()>, which needs nothing else.",
+            f"{how_to_install('lasso')}, or use <trainer=ProximalGradient()>, which needs nothing else.",
         )

@@ -55,6 +55,16 @@ class LearnedEntries:
         t = checks.places(t)
         return self._mean(np.where(t >= 0.0, t + self.cutoff, t - self.cutoff), scipy.special.ndtr)
 
+    def sample(self, d: int, rng: np.random.Generator) -> Floats:
+        """Draw ``d`` entries: of the target one in each of ``d`` slices of equal mass, and the noise on each."""
+        position, mass = self.target
+        level = (np.arange(d) + rng.random(d)) / d
+        theta = position[np.minimum(np.searchsorted(np.cumsum(mass), level * mass.sum()), position.size - 1)]
+        if self.draw == "gaussian":
+            theta = theta * rng.standard_normal(d)
+        x = theta + self.delta * rng.standard_normal(d)
+        return np.asarray(np.sign(x) * np.maximum(np.abs(x) - self.cutoff, 0.0))
+
     def _mean(self, x: Floats, function: Callable[[Floats], Floats], *, density: bool = False) -> Floats:
         """Mean over the entries of a function of x in the units of each, normal about its theta with width delta."""
         position, mass = self.target

@@ -53,12 +53,18 @@ class DiagonalSolution(Prediction):
 
     observables = MEASURED
     compared = tuple(observable.name for observable in MEASURED)
-    spectrum_of = learned_law = "entries"
+    spectrum_of = "entries"
+    convention = "theta = u v of scores x'theta/sqrt(d), the loss summed over the samples"
 
     @property
     def target_law(self) -> SpectralLaw | None:
         """Law of the entries of the target, where `draw` says that `problem.target` is that."""
         return self.problem.target if self.problem.draw == "fixed" else None
+
+    @property
+    def learned_law(self) -> LearnedEntries:
+        """Law of the entries."""
+        return self.entries
 
     @cached_property
     def entries(self) -> LearnedEntries:
