@@ -38,7 +38,6 @@ highlight_language = "none"  # a block without a language is what was printed
 # Links to headings, as `page.md#heading`; formulas stand between dollars.
 myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
-myst_dmath_allow_digits = False  # "$5 and $6" is money
 # Formulas are set by one file beside the pages, with its fonts inside: nothing comes from a network, and a page opened
 # from a disk is whole. Its menu would ask for more files.
 mathjax_path = "mathjax/tex-svg.js"

@@ -193,18 +193,39 @@ def test_docstrings_become_restructured_text(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "docs" / "extensions"))
     import plain_docstrings
 
-    lines = ["Distance ``|S|`` is |S|^2 of W_.", "", "    q = J", "", "Equation: [A11] (1).", "Args:", "    x: a |b|."]
+    lines = ["Distance ``|S|^2`` is |S|^2 of W_, ``tol=1``.", "", "    q = J", "", "Equation: ``m_hat`` of [A11] (1)."]
+    lines += ["Args:", "    x: a |b|."]
     assert plain_docstrings.restructured(lines) == [
-        r"Distance ``|S|`` is \|S\|^2 of W\_.",
+        r"Distance :math:`| S |^{2}` is \|S\|^2 of W\_, ``tol=1``.",
         "",
-        "::",
+        ".. math::",
         "",
         "    q = J",
         "",
         "",
-        "**Equation:** [A11] (1).",
+        r"**Equation:** :math:`\hat{m}` of [A11] (1).",
         "Args:",
         r"    x: a \|b\|.",
+    ]
+
+
+def test_indented_blocks_are_formulas_or_stay_as_they_are(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "extensions"))
+    import plain_docstrings
+
+    block = ["    q = J", "    m = 2 delta^2 I"]
+    assert plain_docstrings.displayed(block) == [
+        ".. math::",
+        "",
+        "    q &= J",
+        "",
+        r"    m &= 2 \delta^{2} I",
+        "",
+    ]
+    code = ["    store/sweep.json  what is swept", "    q = J"]
+    assert plain_docstrings.displayed(code) == ["::", "", *code]
+    assert plain_docstrings.restructured(["``alpha`` is a name, ``alpha/2`` is none."]) == [
+        r"``alpha`` is a name, :math:`\alpha / 2` is none."
     ]
 
 
@@ -216,3 +237,17 @@ def test_docs_import_nothing_but_the_package():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert "generated_pages" in done.stdout.split()
     assert "sphinx" not in done.stdout.split()
+
+
+def test_the_meaning_of_a_property_is_not_read_as_its_type(monkeypatch):
+    """Napoleon takes what is before a colon in the first line of a property for a type."""
+    napoleon = pytest.importorskip("sphinx.ext.napoleon", reason="the extra docs is not installed")
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "extensions"))
+    import plain_docstrings
+
+    lines = ["Size of the target: the variance of a label."]
+    plain_docstrings.process(None, "property", "presage.X.Q_0", None, None, lines)
+    for kind in (napoleon.NumpyDocstring, napoleon.GoogleDocstring):
+        lines = kind(lines, napoleon.Config(), None, "property", "presage.X.Q_0").lines()
+    assert "Size of the target: the variance of a label." in lines
+    assert not any(line.startswith(":type:") for line in lines)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import model_sections
+from typeset import typeset
 
 import presage
 from presage import cite
@@ -179,6 +180,7 @@ def inspect_static(owner: Any, name: str) -> Any:
 def equations_page() -> str:
     """Paper and number -> function -> test."""
     names = linked()
+    docstrings = {thing.name: thing.docstring for thing in cite.documented(containing="Equation:")}
     out = [
         "# Equations",
         "",
@@ -197,14 +199,15 @@ def equations_page() -> str:
             reference = papers[key]
             place = f" [{reference.url.removeprefix('https://')}]({reference.url})" if reference.url else ""
             out += [f"## {key}", "", str(reference).split("] ", 1)[1] + place, ""]
-        out += [":::{list-table}", ":header-rows: 1", ":widths: 22 46 32", ":class: wide", ""]
+        out += [":::{list-table}", ":header-rows: 1", ":widths: 18 50 32", ":class: wide", ""]
         out += ["* - equation", "  - function", "  - test"]
         for entry in entries:
             tests = " ".join(f"`{test.removeprefix('tests/')}`" for test in entry.tests) or "none"
             departs = f" *Departs:* {in_markdown(entry.departs)}" if entry.departs else ""
             number = f"({entry.number})" if entry.number else in_markdown(place_of(entry))
             role = f"{{py:obj}}`{entry.function.removeprefix('presage.')} <{names[entry.function]}>`"
-            out += [f"* - {number}", f"  - {role}<br>{in_markdown(entry.summary)}{departs}", f"  - {tests}"]
+            stated = "".join(f"<br>${formula}$" for formula in statements(docstrings[entry.function]))
+            out += [f"* - {number}", f"  - {role}<br>{in_markdown(entry.summary)}{stated}{departs}", f"  - {tests}"]
         out += [":::", ""]
     return "\n".join(out)
 
@@ -246,9 +249,27 @@ def errata(departs: str) -> list[int]:
 
 
 def in_markdown(text: str) -> str:
-    """Plain text with what Markdown would read as markup escaped; code stays code."""
+    """Plain text with what Markdown would read as markup escaped; code stays code, and what is a formula is typeset."""
     parts = re.split(r"(``.*?``|`[^`]+`)", text)
-    return "".join(part if i % 2 else re.sub(r"([*_~<>|\[\]])", r"\\\1", part) for i, part in enumerate(parts))
+    for i, part in enumerate(parts):
+        if i % 2 == 0:
+            parts[i] = re.sub(r"([*_~<>|\[\]])", r"\\\1", part)
+        elif part.startswith("``") and (formula := typeset(part.strip("`"), names=True)):
+            parts[i] = f"${formula}$"
+    return "".join(parts)
+
+
+def statements(docstring: str) -> list[str]:
+    """What a docstring states in formulas after its first sentence: displayed lines, and code such as ``a = b``."""
+    text = docstring.split("\nEquation:", maxsplit=1)[0].partition("\n\n")[2]
+    found = [line.strip() for line in re.findall(r"^    .+", text, re.MULTILINE)]
+    found += [" ".join(code.split()) for code in re.findall(r"``((?:(?!``).)+)``", text, re.DOTALL)]
+    return [formula for formula in dict.fromkeys(typeset(code) for code in found if states(code)) if formula]
+
+
+def states(code: str) -> bool:
+    """Whether a formula says what something is, and not merely where: ``c = 0`` is a place."""
+    return re.search(r" (=|->) ", code) is not None and not re.search(r"= -?[\d.]+$", code)
 
 
 def gallery_page(pictures: Path) -> str:

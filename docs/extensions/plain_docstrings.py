@@ -2,7 +2,7 @@
 
 A docstring of presage has indented formulas, absolute values between bars, labels such as `Equation:` and fields of
 dataclasses whose meaning is the comment at the end of their line. In the sources all of that reads well as it stands;
-here it becomes literal blocks, escaped characters and lists.
+here it becomes typeset formulas (`typeset`; literal blocks and code where it is none), escaped characters and lists.
 """
 
 from __future__ import annotations
@@ -15,16 +15,25 @@ import textwrap
 import tokenize
 from typing import Any
 
+from typeset import UnreadableError, tex, typeset
+
 SECTIONS = ("Args:", "Returns:", "Raises:", "Yields:", "Note:", "Notes:", "Example:", "Examples:")
 LABELS = re.compile(r"^(Equation|Departs|Checked): ?")
 CODE = re.compile(r"(``.*?``|`[^`]+`)")
 
 
-def escaped(line: str) -> str:
-    """The line with bars, stars and trailing underscores escaped, outside of code."""
+def escaped(line: str, *, names: bool = False) -> str:
+    """The line with bars, stars and trailing underscores escaped, outside of code; what is a formula is typeset.
+
+    With `names` a single symbol in code is one too: in a docstring that is an equation it stands for a number.
+    """
     parts = CODE.split(line)
-    for i in range(0, len(parts), 2):
-        parts[i] = re.sub(r"([|*]|(?<=\w)_(?!\w))", r"\\\1", parts[i])
+    for i, part in enumerate(parts):
+        if i % 2 == 0:
+            parts[i] = re.sub(r"([|*]|(?<=\w)_(?!\w))", r"\\\1", part)
+        elif part.startswith("``"):
+            formula = typeset(part.strip("`"), names=names)
+            parts[i] = f":math:`{formula}`" if formula else part
     return "".join(parts)
 
 
@@ -33,24 +42,37 @@ def restructured(lines: list[str]) -> list[str]:
     text = "\n".join(lines)
     # Code that goes over the end of a line is brought to one line, where it can be told from the rest.
     text = re.sub(r"``(?:(?!``).)*?``", lambda match: re.sub(r"\n\s*", " ", match[0]), text, flags=re.DOTALL)
+    names = any(line.startswith("Equation:") for line in lines)
     out: list[str] = []
-    section = literal = False
+    block: list[str] = []  # indented lines, of which it is not yet known whether they are formulas
+    section = False
     for line in text.split("\n"):
         indented, blank = line.startswith(" "), not line.strip()
         if not indented and not blank:
-            section, literal = line.strip() in SECTIONS, False
-        if indented and not section and not literal and (not out or not out[-1].strip()):
-            out += ["::", ""]
-            literal = True
-        if literal or blank:
-            out.append(line)
+            section = line.strip() in SECTIONS
+            out, block = out + displayed(block), []
+        if block or (indented and not section and (not out or not out[-1].strip())):
+            block.append(line)
             continue
         label = LABELS.match(line)
         if label:
-            out += ["", f"**{label[1]}:** {escaped(line[label.end() :])}"]
+            out += ["", f"**{label[1]}:** {escaped(line[label.end() :], names=names)}"]
         else:
-            out.append(escaped(line))
-    return out
+            out.append(line if blank else escaped(line, names=names))
+    return out + displayed(block)
+
+
+def displayed(block: list[str]) -> list[str]:
+    """An indented block as typeset formulas, one a line and aligned at their first relation; or as it stands."""
+    if not block:
+        return []
+    try:
+        formulas = [tex(line.strip()) for line in block if line.strip()]
+    except UnreadableError:
+        return ["::", "", *block]
+    if len(formulas) > 1:
+        formulas = [re.sub(r" (=|\\le|\\ge|<|>|\\to) ", r" &\1 ", formula, count=1) for formula in formulas]
+    return [".. math::", "", *(line for formula in formulas for line in (f"    {formula}", ""))]
 
 
 def fields(cls: type) -> list[tuple[str, str, str]]:
@@ -85,7 +107,7 @@ def process(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[
     if what == "class":
         new += field_list(obj)
     if what in {"property", "attribute"}:
-        new.insert(0, "")  # or napoleon would read "Variance: of what" as a type and what it means
+        new[:0] = ["..", ""]  # an empty comment, or napoleon would read "Variance: of what" as a type and its meaning
     lines[:] = new
 
 

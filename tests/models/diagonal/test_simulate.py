@@ -238,3 +238,10 @@ def test_a_missing_extra_is_said(monkeypatch):
     with pytest.raises(ps.InputError, match=text):
         ps.simulate(PROBLEM, d=10, trainer=ps.Lasso())
     assert ps.simulate(PROBLEM, d=20, seeds=1, n_test=10, trainer=ps.ProximalGradient(), processes=1).converged.all()
+
+
+@pytest.mark.parametrize(("d", "held"), [(4, True), (8, True), (6, False)])
+def test_a_target_with_repeated_entries_is_held_by_a_vector_of_its_size(d, held):
+    problem = ps.diagonal_network(ps.Empirical([0.0, 0.0, 1.0, 2.0]), alpha=1.0, weight_decay=0.1, noise=0.5)
+    said = ps.simulate(problem, d=d, seeds=1, n_test=10, processes=1).caveats
+    assert any("hold each as often as the law says" in line for line in said) is not held

@@ -87,8 +87,8 @@ def weak_recovery(target: RectangularLaw, noise: float) -> float:
 def minimal_nuclear_norm(r: float, b: float) -> float:
     """Measurements an entry above which the interpolator of least nuclear norm is the target, for clean labels.
 
-    ``gamma = (1-r)/(b-r)``, ``P_k(x) = int_x t^k MP_gamma(dt)``, and l from ``P_1/2(l^2) - l P_0(l^2) = l r/(1-r)``:
-    ``r + (r-r^2)/b + (1-r/b) [r l^2 + (1-r) (P_1 - 2 l P_1/2 + l^2 P_0)]``. Only the rank and the aspect matter.
+    ``gamma = (1-r)/(b-r)``, ``P_k(x) = int_x t^k MP_gamma(dt)``, and l from ``P_{1/2}(l^2) - l P_0(l^2) = l r/(1-r)``:
+    ``r + (r-r^2)/b + (1-r/b) [r l^2 + (1-r) (P_1 - 2 l P_{1/2} + l^2 P_0)]``. Only the rank and the aspect matter.
 
     Equation: [ETBMZ24], its threshold of the least nuclear norm.
     Checked: tests/models/bilinear/test_bilinear.py::test_minimal_nuclear_norm_check_values

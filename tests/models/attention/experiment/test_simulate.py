@@ -22,6 +22,7 @@ from presage import (
     LBFGS,
     Adam,
     Embeddings,
+    Empirical,
     Gaussian,
     MarchenkoPastur,
     Networks,
@@ -579,3 +580,14 @@ def test_a_forked_child_trains_as_its_parent_did(monkeypatch):
 def test_what_differs_from_the_problem_is_said(problem, options, said):
     assert any(line.startswith(said) for line in small(problem, **options).caveats)
     assert small().caveats == ()
+
+
+@pytest.mark.parametrize(("d", "held"), [(4, True), (8, True), (6, False)])
+def test_a_target_with_repeated_eigenvalues_is_held_by_a_matrix_of_its_size(d, held):
+    """Three different eigenvalues, one of them twice: a matrix of 4 or 8 has each as often as the law says."""
+    target = Empirical([0.0, 0.0, 1.0, 2.0])
+    problem = quadratic_network(target, alpha=1.0, weight_decay=0.1, noise=0.5)
+    said = simulate(problem, d=d, seeds=1, n_test=10, processes=1).caveats
+    assert any("hold each as often as the law says" in line for line in said) is not held
+    draws = [np.sort(target.sample(d, np.random.default_rng(seed))) for seed in range(20)]
+    assert all(np.array_equal(draw, draws[0]) for draw in draws) is held

@@ -108,10 +108,11 @@ class NetworkSetting(Setting):
             whole = max(1, round(ratio * d))
             if abs(whole - ratio * d) > 1e-9 * d:
                 said.append(f"{name} d = {ratio * d:g} is not a whole number: the networks have {whole}.")
-        if isinstance(target, PowerLaw | Empirical) and d % len(target.atoms.positions):
+        counts = d * target.atoms.masses
+        if isinstance(target, PowerLaw | Empirical) and np.abs(counts - np.round(counts)).max() > 1e-9 * d:
             said.append(
                 f"the target has {len(target.atoms.positions)} different eigenvalues, and a matrix of d = {d} cannot "
-                "hold each equally often: every network draws its own. Use a target of d eigenvalues."
+                "hold each as often as the law says: every network draws its own. Use a target of d eigenvalues."
             )
         if self.dtype == "float32":
             said.append("float32: gradients are known to about 4e-3 of their parts, and stopping rules go no further.")

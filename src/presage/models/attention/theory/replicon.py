@@ -89,7 +89,7 @@ def weight_factor_of_map(shrunk: Shrunk) -> float:
 
 
 def replicon(alpha: float, square_slope: float, weight: float) -> float:
-    """``2 alpha E |dp/dz - 1|_F^2/Sigma^2 * int int mu mu ((xi(x)-xi(y))/(x-y))^2/Sigma_hat^2``, below one when stable.
+    """``2 alpha E |dp/dz - 1|_F^2/Sigma^2 int int mu mu ((xi(x)-xi(y))/(x-y))^2/Sigma_hat^2``, below one when stable.
 
     `square_slope` is ``E |df/dz|^2 = E |dp/dz - 1|^2/Sigma^2``; `weight` is the second factor, divided by
     ``Sigma_hat^2``.

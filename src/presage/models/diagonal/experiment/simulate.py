@@ -114,10 +114,11 @@ class VectorSetting(Setting):
         target, said = self.problem.target, []
         if abs(self.n - self.problem.alpha * self.d) > 1e-9 * self.d:
             said.append(f"alpha d = {self.problem.alpha * self.d:g} is not a whole number: {self.n} samples are used.")
-        if isinstance(target, PowerLaw | Empirical) and self.d % len(target.atoms.positions):
+        counts = self.d * target.atoms.masses
+        if isinstance(target, PowerLaw | Empirical) and np.abs(counts - np.round(counts)).max() > 1e-9 * self.d:
             said.append(
                 f"the target has {len(target.atoms.positions)} different entries, and a vector of d = {self.d} cannot "
-                "hold each equally often: every vector draws its own. Use a target of d entries."
+                "hold each as often as the law says: every vector draws its own. Use a target of d entries."
             )
         return tuple(said)
 
