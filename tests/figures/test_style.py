@@ -189,6 +189,8 @@ def test_a_caveat_says_where_it_holds():
         "theory at noise = 0, alpha = 1: near 4 % of the samples. Another.",
         "theory at noise = 0, alpha = 1: the bar is 1e-2.",
     ]
+    sizes = table.isel(noise=0).rename(alpha="d").assign_coords(d=[100, 2000, 12345])
+    assert style.caveats({"theory": sizes})[1] == "theory at d = 12345: near 4 % of the samples. Another."
     alike = table.assign(caveats=(("noise", "alpha"), [["", "near 3 %.", "near 4 %."]] * 2))
     assert style.caveats({"theory": alike}) == ["theory at alpha from 0.25 to 1 (4 points, numbers vary): near 3 %."]
 

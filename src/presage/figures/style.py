@@ -224,7 +224,7 @@ def _where(table: Any, cells: list[int]) -> str:
 
 
 def _value(label: Any) -> str:
-    return f"{label:.3g}" if np.asarray(label).dtype.kind in "fiu" else str(label)
+    return f"{label:.3g}" if np.asarray(label).dtype.kind == "f" else str(label)
 
 
 def _escaped(words: str) -> str:
