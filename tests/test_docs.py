@@ -161,7 +161,11 @@ def test_the_gallery_has_every_figure_whose_data_ships(tmp_path, monkeypatch):
     import generated_pages
 
     ready = SimpleNamespace(
-        TITLE="A curve", SOURCE="[A11]", draw=lambda parts: Figure(), caption=lambda parts: "Of *x*."
+        TITLE="A curve",
+        SOURCE="[A11]",
+        draw=lambda parts: Figure(),
+        caption=lambda parts: "Of *x*.",
+        details=lambda parts: "At *d* = 9.",
     )
     (tmp_path / "ready.nc").touch()
     monkeypatch.setattr(catalogue, "names", lambda: ["ready", "missing"])
@@ -171,6 +175,9 @@ def test_the_gallery_has_every_figure_whose_data_ships(tmp_path, monkeypatch):
     page = generated_pages.gallery_page(tmp_path / "pictures")
     for text in ("## A curve", "$ presage figure ready", r"Of \*x\*.", "pictures/ready.png"):
         assert text in page
+    folded = page.partition("<details>")[2].partition("</details>")[0]
+    assert "\n\nAt \\*d\\* = 9.\n\n" in folded  # Markdown inside of HTML, which needs the empty lines
+    assert "Of" not in folded
     assert "missing" not in page
     assert (tmp_path / "pictures" / "ready.png").read_bytes().startswith(b"\x89PNG")
     (tmp_path / "ready.nc").unlink()

@@ -272,6 +272,9 @@ def states(code: str) -> bool:
     return re.search(r" (=|->) ", code) is not None and not re.search(r"= -?[\d.]+$", code)
 
 
+FOLDED = "Sizes, seeds and differences from print"
+
+
 def gallery_page(pictures: Path) -> str:
     """Every figure with its command, drawn from the data that ships with the package."""
     out = [
@@ -292,10 +295,12 @@ def gallery_page(pictures: Path) -> str:
         drawing = module.draw(parts)
         drawing.savefig(pictures / f"{name}.png", dpi=150)
         pyplot.close(drawing)
-        caption = " ".join(module.caption(parts).split())
+        caption, details = (" ".join(text.split()) for text in (module.caption(parts), module.details(parts)))
         out += [f"## {module.TITLE}", "", f"{in_markdown(module.SOURCE)}", "", "```console"]
         out += [f"$ presage figure {name}", "```", "", f":::{{figure}} {pictures.name}/{name}.png"]
         out += [f":alt: {module.TITLE}", ":width: 100%", "", in_markdown(caption), ":::", ""]
+        # Raw HTML, whose text is Markdown after an empty line: a reader opens it.
+        out += ["<details>", f"<summary>{FOLDED}</summary>", "", in_markdown(details), "", "</details>", ""]
     if not drawn:
         out += ["No figure has its data in this version: `presage figure NAME --quick` computes one.", ""]
     return "\n".join(out)

@@ -566,7 +566,12 @@ class TestFigure:
             return figure
 
         module = SimpleNamespace(
-            TITLE="A line", SOURCE="BETKZ25", data=data, draw=draw, caption=lambda parts: "It shows a line."
+            TITLE="A line",
+            SOURCE="BETKZ25",
+            data=data,
+            draw=draw,
+            caption=lambda parts: "It shows a line.",
+            details=lambda parts: "Of two points.",
         )
         shipped = tmp_path / "shipped.nc"
         catalogue.save(data("full"), shipped)
@@ -581,9 +586,23 @@ class TestFigure:
     def test_from_shipped_data(self, one_figure, tmp_path):
         out = run("figure", "line", "--out", str(tmp_path / "line.png")).stdout
         assert "It shows a line." in out
-        assert "caveat: theory: rough" in out
+        assert "caveat: theory at x = 0: rough" in out
         assert "recomputed" not in out
+        assert "Of two points." not in out
+        assert "--details" in out
         picture(tmp_path / "line.png")
+
+    def test_details_are_printed_when_they_are_asked_for(self, one_figure, tmp_path):
+        for name, out in (("line", tmp_path / "line.png"), ("all", tmp_path / "all")):
+            said = run("figure", name, "--details", "--out", str(out)).stdout
+            assert said.index("It shows a line.") < said.index("Of two points.") < said.index("caveat:")
+            assert "--details" not in said
+
+    @pytest.mark.parametrize("more", [["line"], ["--details"], ["--quick"], ["--out", "x.png"]])
+    def test_what_a_list_has_no_use_for_is_refused(self, one_figure, more):
+        said = run("figure", "--list", *more, code=2).stderr
+        assert "`--list` draws nothing" in said
+        assert more[0].replace("line", "NAME") in said
 
     def test_recomputed_it_is_compared_with_the_shipped_data(self, one_figure, tmp_path):
         data = tmp_path / "numbers.nc"

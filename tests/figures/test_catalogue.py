@@ -34,7 +34,7 @@ def test_every_name_has_a_module(name):
     assert figure.__doc__
     assert "\n" not in figure.TITLE
     assert len(figure.TITLE) <= 100
-    for method in ("data", "draw", "caption"):
+    for method in ("data", "draw", "caption", "details"):
         assert callable(getattr(figure, method))
     keys = re.findall(r"\[(\w+)\]", figure.SOURCE)
     assert keys
@@ -209,7 +209,9 @@ def test_caveats_of_single_seeds_are_counted_and_failures_come_first():
     broken = xr.Dataset({"outcome": ("alpha", ["failed: no fixed point"])}, attrs={"seeds": "0"})
     assert style.caveats({"trained": trained, "theory": broken}) == [
         "theory: failed: no fixed point",
-        "trained: few samples. 2 of 4 seeds: stopped at 1e-3. 1 of 4 seeds: failed: no memory.",
+        "trained: few samples.",
+        "trained: 2 of 4 seeds: stopped at 1e-3.",
+        "trained: 1 of 4 seeds: failed: no memory.",
     ]
 
 

@@ -56,21 +56,23 @@ def test_shipped_data_is_small_and_says_what_made_it(shipped, name):
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_it_draws_and_its_caption_says_how_it_was_made(shipped, name):
+def test_it_draws_and_its_details_say_how_it_was_made(shipped, name):
     from io import BytesIO
 
     module, parts = FIGURES[name], shipped(name)
     picture = BytesIO()
     module.draw(parts).savefig(picture, format="png", dpi=60)
     assert picture.tell() > 10_000
-    caption = module.caption(parts)
+    details = module.details(parts)
     for part, table in parts.items():
         if "trained" in part:
             assert (
                 f"d = {float(table['d'].values.ravel()[0]):g}, {float(table['seeds'].values.ravel()[0]):g} seeds"
-                in caption
+                in details
             )
-    assert "nan" not in caption
+    assert "nan" not in module.caption(parts) + details
+    for table in parts.values():
+        assert table.attrs["version"] in details.rpartition("Computed with presage ")[2]
     assert module.TITLE
     assert "BETKZ25" in module.SOURCE
 
@@ -87,10 +89,10 @@ def test_a_quick_figure_has_points_of_the_full_one(shipped, name):
         theory = parts["factorised" if name == "attention-3" else "theory" if not more else f"theory_{more[0]}"]
         assert np.array_equal(theory["alpha"].values, full)  # the shipped data is of the settings in the module
     grids = [module.TRAINED[effort] for effort in ("quick", "full")]
-    if name in ("attention-1", "attention-2"):
+    if name == "attention-1":
         for part, setting in grids[0].items():
             assert set(setting["alpha"]) <= {a for p, s in grids[1].items() if p.startswith(part) for a in s["alpha"]}
-    if name in ("attention-4", "attention-5", "attention-6"):
+    if name in ("attention-2", "attention-4", "attention-5", "attention-6"):
         axis = "axis" if name == "attention-6" else "alpha"
         assert set(grids[0][axis]) <= set(grids[1][axis])
 
@@ -126,9 +128,9 @@ def test_1_the_right_most_bulk_weighs_kappa_0_once_bulks_part(shipped):
         assert (row["bulks"].values[apart] == 2).all()
         assert np.allclose(row["rightmost"].values[apart], kappa_0, atol=1e-6)
         assert np.allclose(row["rightmost"].values[~apart], row["rank"].values[~apart], atol=1e-6)
-    assert "every kappa_0 are seen to part" in attention_1.caption(parts)
+    assert "every kappa_0 are seen to part" in attention_1.details(parts)
     short = {**parts, "rank": table.sel(alpha=slice(None, 100.0))}
-    assert "kappa_0 = 0.8 have not parted yet" in attention_1.caption(short)
+    assert "kappa_0 = 0.8 have not parted yet" in attention_1.details(short)
     assert 4.0 < parting[0.5] < 40.0  # the spectra of alpha = 4 and 40 show one bulk and two
 
 
@@ -190,12 +192,14 @@ def test_2_the_training_loss_vanishes_before_the_threshold_only(shipped):
 
 
 @pytest.mark.parametrize("name", ["test_error", "train_loss"])
-@pytest.mark.parametrize("part", ["trained", "trained_weak"])
-def test_2_networks_are_as_predicted(shipped, part, name):
+def test_2_networks_are_as_predicted(shipped, name):
     parts = shipped("attention-2")
-    for weight_decay in parts[part]["weight_decay"].values:
-        trained, theory = (table.sel(weight_decay=weight_decay) for table in (parts[part], parts["theory"]))
-        assert_trained_as_predicted(trained, theory, name, finite_size=8.0)
+    assert int(parts["trained"]["d"]) >= 80  # at every weight decay
+    assert set(parts["trained"]["weight_decay"].values) == set(parts["theory"]["weight_decay"].values)
+    for weight_decay in parts["trained"]["weight_decay"].values:
+        trained, theory = (parts[part].sel(weight_decay=weight_decay) for part in ("trained", "theory"))
+        # At weight decay 1e-4 test errors are 12 and 2.5 % above the line at d = 40 and 100 on the fewest samples.
+        assert_trained_as_predicted(trained, theory, name, finite_size=4.0)
 
 
 # Figure 3
@@ -219,13 +223,13 @@ def test_3_networks_are_as_predicted(shipped, name):
     assert_trained_as_predicted(trained.isel(alpha=edge), parts[name], finite_size=30.0)
 
 
-def test_3_the_caption_says_how_far_networks_are(shipped):
+def test_3_the_details_say_how_far_networks_are(shipped):
     parts = shipped("attention-3")
     factorised, free = (attention_3.away(parts, name) for name in ("factorised", "nonfactorised"))
     assert float(factorised.min()) > 0.0 > float(free.min())  # only the former are all above their line
-    caption = attention_3.caption(parts)
+    details = attention_3.details(parts)
     for values in (factorised, free):
-        assert f"are {float(values.min()):+.0%} to {float(values.max()):+.0%} off their line" in caption
+        assert f"are {float(values.min()):+.0%} to {float(values.max()):+.0%} off their line" in details
     lifted = {
         **parts,
         "factorised_trained": parts["factorised_trained"].assign(
@@ -293,7 +297,7 @@ def test_5_noise_keeps_the_sharpest_softmax_on_a_plateau(shipped):
     assert float(curve.sel(alpha=after)) < 0.8 * float(level.min())
     assert attention_5.unstable(parts)
     assert all(start < alpha <= end for alpha in attention_5.unstable(parts))
-    assert "-5% off the line at alpha = 1" in attention_5.caption(parts)
+    assert "-5% off the line at alpha = 1" in attention_5.details(parts)
 
 
 # Figure 6
@@ -322,12 +326,15 @@ def test_6_errors_fall_together_on_the_rescaled_axis(shipped, noise, part):
         assert float(parts[f"nothing_{T}"]["rank"].max()) == 0.0
 
 
-def test_6_with_noise_only_two_tokens_have_a_bump(shipped):
+def test_6_with_noise_only_two_tokens_have_a_bump_beyond_error_bars(shipped):
     parts = shipped("attention-6")
     ((n_tokens, (low, top)),) = attention_6.bumps(parts).items()
     assert n_tokens == 2
     assert 0.3 < low < top < 0.5
-    assert "T = 2 rises again" in attention_6.caption(parts)
+    assert "T = 2 rises again" in attention_6.details(parts)
+    # Three tokens rise by 0.005 at error bars of 0.003: more precise ones would show a bump.
+    precise = {**parts, "theory_3": parts["theory_3"].assign(test_error_bar=0.1 * parts["theory_3"]["test_error_bar"])}
+    assert set(attention_6.bumps(precise)) == {2, 3}
 
 
 @pytest.mark.parametrize("noise", attention_6.NOISES)

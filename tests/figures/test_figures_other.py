@@ -55,15 +55,14 @@ def test_it_is_drawn_from_shipped_data(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_caption_says_how_large_and_how_many(name):
+def test_the_details_say_how_large_and_how_many(name):
     parts = shipped(name)
-    caption = catalogue.figure(name).caption(parts)
+    details = catalogue.figure(name).details(parts)
     trained = [part for title, part in parts.items() if "trained" in title]
     assert trained
     for part in trained:
-        assert all(str(size) in caption for size in np.atleast_1d(part.d))
-        assert f"{int(part.seeds)} data sets" in caption
-    assert "nan" not in caption
+        assert all(str(size) in details for size in np.atleast_1d(part.d))
+        assert f"{int(part.seeds)} data sets" in details
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -241,14 +240,14 @@ def test_the_minimum_is_flat_from_the_rank_on(alpha):
         assert float(narrow[0]) > 2.0 * float(loss[-1])
 
 
-def test_wide_networks_are_above_the_line_by_what_the_caption_says():
+def test_wide_networks_are_above_the_line_by_what_the_details_say():
     parts = shipped("quadratic-width")
-    caption = quadratic_width.caption(parts)
+    details = quadratic_width.details(parts)
     for alpha in quadratic_width.ALPHAS:
         away = quadratic_width.above(parts, alpha)
         # At alpha = 0.2 it is 8.2(1.0), 9.1(1.1) and 7.4(2.1) over d at d = 50, 100 and 200.
         assert 0.0 < away < 12.0 / float(parts["trained"].d)
-        assert f"{away:.0%} more (alpha = {alpha:g})" in caption
+        assert f"{away:.0%} more (alpha = {alpha:g})" in details
 
 
 def test_narrow_students_are_where_the_heuristic_says():
@@ -304,6 +303,21 @@ def test_clean_labels_are_recovered_from_the_thresholds_on():
     # It falls on a straight line to its threshold.
     slope, offset = np.polyfit(free.alpha.values, free.values, 1)
     assert -offset / slope == pytest.approx(values[2], rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "place", "start"), [("bayes-erm", "bayes_clean", 0.09, 0.03), ("bilinear", "bayes", 0.36, 0.15)]
+)
+def test_lines_bend_at_their_kink_only(name, part, place, start):
+    """Straight pieces of a drawn line turn little up to the threshold, which is one of their ends."""
+    error = shipped(name)[part][ERROR]
+    below = error.where((error.alpha > start) & (error.alpha < place + 1e-9), drop=True)
+    assert float(below[-1]) == pytest.approx(0.0, abs=1e-6)
+    slopes = np.diff(below.values) / np.diff(below.alpha.values)
+    assert (np.abs(np.log(slopes[1:] / slopes[:-1])) < 0.25).all()
+    coarse = below.isel(alpha=[*range(0, below.size - 1, 8), -1])  # a negative control
+    slopes = np.diff(coarse.values) / np.diff(coarse.alpha.values)
+    assert (np.abs(np.log(slopes[1:] / slopes[:-1])) > 0.25).any()
 
 
 @pytest.mark.parametrize("name", ["softmax", "hardmax"])

@@ -17,12 +17,14 @@ EXAMPLES = {
     "figure": (
         "presage figure --list",
         "presage figure attention-1 --out attention-1.pdf",
+        "presage figure attention-1 --details",
         "presage figure attention-1 --quick",
         "presage figure attention-1 --full --store runs",
         "presage figure all --out figures",
     ),
 }
 ALL = "all"
+DETAILS = "--details adds sizes, seeds and differences from print."
 
 
 def complete(incomplete: str) -> list[str]:
@@ -44,6 +46,9 @@ Recompute = Annotated[
     typer.Option(
         "--recompute", help="Compute it anew (--quick unless --full) and say where it differs from what is shipped."
     ),
+]
+Details = Annotated[
+    bool, typer.Option("--details", help="Print sizes, seeds and differences from print below the caption.")
 ]
 Out = Annotated[
     Path | None,
@@ -73,6 +78,7 @@ def figure(
     quick: Quick = False,
     full: Full = False,
     recompute: Recompute = False,
+    details: Details = False,
     out: Out = None,
     data: Data = None,
     store: Kept = None,
@@ -82,6 +88,8 @@ def figure(
 
     shown = console()
     if list_:
+        given = {"NAME": name, "--quick": quick, "--full": full, "--recompute": recompute, "--details": details}
+        _alone({**given, "--out": out, "--data": data, "--store": store})
         _list(shown)
         return
     if name is None:
@@ -102,15 +110,24 @@ def figure(
         folder = out or Path("figures")
         _make(folder)
         for each in catalogue.names():
-            _draw(shown, each, effort, folder / f"{each}.png", None, store)
+            _draw(shown, each, effort, folder / f"{each}.png", None, store, details)
     else:
         path = out or Path(f"{name}.png")
         check_picture(path, "--out")
         _check_data(data)
-        _draw(shown, name, effort, path, data, store)
+        _draw(shown, name, effort, path, data, store, details)
 
 
-def _draw(shown: Console, name: str, effort: Any, path: Path, data: Path | None, store: Path | None) -> None:
+def _alone(given: dict[str, Any]) -> None:
+    """Refuse what has no meaning beside `--list`."""
+    meant = [option for option, value in given.items() if value]
+    if meant:
+        raise CommandError(f"`--list` draws nothing, and takes no {', '.join(meant)}. Leave out one or the other.")
+
+
+def _draw(
+    shown: Console, name: str, effort: Any, path: Path, data: Path | None, store: Path | None, details: bool
+) -> None:
     from presage.figures import catalogue
     from presage.figures.style import caveats
 
@@ -122,6 +139,7 @@ def _draw(shown: Console, name: str, effort: Any, path: Path, data: Path | None,
         catalogue.save(parts, data)
     say(shown, f"{module.TITLE} ({module.SOURCE})")
     shown.print(module.caption(parts))
+    shown.print(module.details(parts) if details else DETAILS, style=None if details else "dim")
     for line in caveats(parts):
         shown.print(f"caveat: {line}", style="yellow")
     if effort is not None and catalogue.shipped(name).is_file():

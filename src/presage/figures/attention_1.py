@@ -9,7 +9,20 @@ import numpy as np
 import presage as ps
 from presage.figures import words
 from presage.figures.shipping import slimmed
-from presage.figures.style import BLUE, COLOURS, OPEN, ORANGE, dots, key, line, mosaic, print_caveats, style
+from presage.figures.style import (
+    BLUE,
+    COLOURS,
+    OPEN,
+    ORANGE,
+    dots,
+    key,
+    legend_above,
+    line,
+    logarithmic,
+    mosaic,
+    print_caveats,
+    style,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -168,10 +181,10 @@ def _draw_errors(axis: Any, parts: Parts) -> None:
         line(axis, parts["theory"].sel(at), "alpha", "test_error", number=number)
         for name in ("trained", "trained_many"):
             dots(axis, parts[name].sel(at), "alpha", "test_error", number=number, **look)
-    axis.set_xscale("log")
+    logarithmic(axis, "x")
     axis.set(xlabel=r"$\alpha = n/d^2$", ylabel="test error")
     handles = [key(n, rf"$\kappa$ = {k:g}", **look) for n, (k, look) in enumerate(zip(KAPPAS, looks, strict=True))]
-    axis.legend(handles=handles, title="theory and trained", title_fontsize=7.0)
+    legend_above(axis, handles=handles)
 
 
 def _draw_ranks(axis: Any, parts: Parts) -> None:
@@ -191,32 +204,38 @@ def _draw_ranks(axis: Any, parts: Parts) -> None:
         axis.annotate(
             label, (float(shown["alpha"]), float(shown["rank"])), xytext=(0, 3), textcoords="offset points", ha="right"
         )
-    axis.set_xscale("log")
+    logarithmic(axis, "x")
     axis.set_ylim(0.0, 1.0)
     axis.set(xlabel=r"$\alpha = n/d^2$", ylabel="rank / d")
     styles = [key(5, "rank", linestyle="-", marker=""), key(5, "right-most bulk", linestyle="--", marker="")]
-    axis.legend(handles=styles, loc="upper left")
+    legend_above(axis, handles=styles)
 
 
 def caption(parts: Parts) -> str:
-    """What is drawn, how it was computed, and where it differs from print."""
+    """What is drawn."""
+    return (
+        f"Single-head tied attention with weight decay {WEIGHT_DECAY:g}, label noise {NOISE:g}, {N_TOKENS} tokens, "
+        f"beta = {BETA:g} and a Marchenko-Pastur target of kappa_0 = {KAPPA_0:g}. "
+        "Top: singular values of the learned W/(md)^(1/4) (line: theory; shaded: trained) and of the target (dashed); "
+        "the fraction of exact zeros is written in each panel, predicted and trained. "
+        "Bottom left: test error, which hardly depends on the width kappa of the student. "
+        "Bottom right: predicted rank (solid) and, from where the bulks part, the mass of the right-most bulk "
+        "(dashed), which is then kappa_0."
+    )
+
+
+def details(parts: Parts) -> str:
+    """How it was computed, and where it differs from print."""
     shown = [table for name, table in parts.items() if name.startswith("trained_spectra")]
     splits = ", ".join(f"{alpha:.3g} (kappa_0 = {kappa_0:g})" for kappa_0, alpha in parting(parts).items())
     most = float(parts["rank"]["alpha"].max())
     return (
-        f"Single-head tied attention with weight decay {WEIGHT_DECAY:g}, label noise {NOISE:g}, {N_TOKENS} tokens, "
-        f"beta = {BETA:g} and a Marchenko-Pastur target of kappa_0 = {KAPPA_0:g}. "
-        f"Top: singular values of the learned W/(md)^(1/4) (line: theory; shaded: trained, {words.networks(*shown)}) "
-        "and of the target (dashed); the fraction of exact zeros is written in each panel, predicted and trained. "
-        "Bottom left: test error, which hardly depends on the width kappa of the student "
-        f"(dots: {words.networks(parts['trained'], parts['trained_many'])}). "
-        "Bottom right: predicted rank (solid) and, from where the bulks part, the mass of the right-most bulk "
-        "(dashed), which is then kappa_0; the first points of the curves at which they have parted are alpha = "
-        f"{splits}. "
-        f"{words.BARS} In print the trainer is {PUBLISHED}, and bars are standard deviations. Differs from print: "
+        f"Spectra: {words.networks(*shown)}. Test errors: {words.networks(parts['trained'], parts['trained_many'])}. "
+        f"{words.BARS} The first points of the curves at which the bulks have parted are alpha = {splits}. "
+        f"In print the trainer is {PUBLISHED}, and bars are standard deviations. Differs from print: "
         "eigenvalues carry the factor m_hat/Sigma_hat that equation (13) lacks, without which the second moment of the "
         f"spectrum would be 13 to 30 % too large; the axis of the rank goes on to alpha = {most:g}, {_seen(parts)}. "
-        f"{words.version(parts['theory'])}"
+        f"{words.version(*parts.values())}"
     )
 
 

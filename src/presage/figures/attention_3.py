@@ -9,7 +9,7 @@ import numpy as np
 import presage as ps
 from presage.figures import words
 from presage.figures.shipping import slimmed
-from presage.figures.style import COLOURS, LINES, canvas, dots, key, line, print_caveats, style, threshold
+from presage.figures.style import COLOURS, LINES, canvas, dots, key, line, logarithmic, print_caveats, style, threshold
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -111,35 +111,42 @@ def _draw_errors(axis: Any, parts: Parts) -> None:
     marks = parts["thresholds"].interp(kappa_0=KAPPA_0)[["perfect_recovery", "unfactorized_recovery"]] * UNITS
     threshold(axis, float(marks["perfect_recovery"]), "recovery", height=0.21, color=COLOURS[0])
     threshold(axis, float(marks["unfactorized_recovery"]), "recovery", height=0.21, color=COLOURS[1])
-    axis.set_xscale("log")
-    axis.set_yscale("log")
+    logarithmic(axis, "x", "y")
     axis.set(xlabel=f"{AXIS}, here {UNITS:g}" + r"$\,n/d^2$", ylabel="best test error")
     axis.set_ylim(bottom=0.4 * float(parts["factorised"]["test_error"].min()))  # labels of thresholds below the curves
     axis.legend(handles=handles, loc="upper right")
 
 
 def caption(parts: Parts) -> str:
-    """What is drawn, how it was computed, and where it differs from print."""
+    """What is drawn."""
+    return (
+        "Left: test error at the best penalty of attention trained through its factor and of its matrix trained entry "
+        f"by entry (kappa_0 = {KAPPA_0:g}, label noise {NOISE:g}, {N_TOKENS} tokens, beta = {BETA:g}), against alpha "
+        "(T^2 + T - 2)/2, the number of labels that the samples show over d^2. Lines: theory at the strength of least "
+        "test error; dots: networks trained at it. Vertical lines: where either model recovers the target if labels "
+        "are clean. Right: thresholds at vanishing penalty and clean labels."
+    )
+
+
+def details(parts: Parts) -> str:
+    """How it was computed, and where it differs from print."""
     best = {name: parts[name]["strength"].values for name in PROBLEMS}
     ranges = {name: f"{values.min():.2g} to {values.max():.2g}" for name, values in best.items()}
     recovery = float(parts["thresholds"]["unfactorized_recovery"][0])
     size = float(parts["factorised_trained"]["d"])
     return (
-        "Left: test error at the best penalty of attention trained through its factor and of its matrix trained entry "
-        f"by entry (kappa_0 = {KAPPA_0:g}, label noise {NOISE:g}, {N_TOKENS} tokens, beta = {BETA:g}). Lines: theory "
-        f"at the strength of least test error ({ranges['factorised']} for weight decay, {ranges['nonfactorised']} for "
-        "the ridge; 0 is the vanishing limit). Dots: networks trained at that strength, or at "
-        f"{WEAKEST:g} where the best is weaker; factorised: {words.networks(parts['factorised_trained'])}; "
-        f"non-factorised: {words.networks(parts['nonfactorised_trained'])}. Factorised dots "
+        f"The best strength is {ranges['factorised']} for weight decay and {ranges['nonfactorised']} for the ridge (0 "
+        f"is the vanishing limit); networks are trained at it, or at {WEAKEST:g} where it is weaker. Dots, factorised: "
+        f"{words.networks(parts['factorised_trained'])}; non-factorised: "
+        f"{words.networks(parts['nonfactorised_trained'])}. Factorised dots "
         f"{_apart(parts, 'factorised')}; non-factorised ones {_apart(parts, 'nonfactorised')}. Networks of this size "
-        f"are small for this target, whose rank is {KAPPA_0 * size:g} there. Vertical lines: where either model "
-        f"recovers the target if labels are clean. Right: thresholds at vanishing penalty and clean labels. "
+        f"are small for this target, whose rank is {KAPPA_0 * size:g} there. "
         f"{words.BARS} In print the trainer is {PUBLISHED}, and the strength is cross-validated between 1e-6 and 1e-1. "
-        "Differs from print: the axes are named alpha (T^2 + T - 2)/2, the number of labels that the samples show over "
-        f"d^2, which is {UNITS:g} n/d^2 here; print labels this axis alpha, and its numbers are in these units. So the "
+        f"Differs from print: the axes are named alpha (T^2 + T - 2)/2, which is {UNITS:g} n/d^2 here; print labels "
+        "this axis alpha, and its numbers are in these units. So the "
         f"non-factorised model recovers at 1/2 on the axis, that is at n/d^2 = {recovery:g}, where the text of print "
         "has n/d^2 = 1/2. The ridge is d tau |S|^2, since the penalty of equation (20) would "
-        f"vanish in the limit. {words.version(parts['factorised'])}"
+        f"vanish in the limit. {words.version(*parts.values())}"
     )
 
 

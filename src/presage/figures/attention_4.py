@@ -9,7 +9,7 @@ import numpy as np
 import presage as ps
 from presage.figures import words
 from presage.figures.shipping import slimmed
-from presage.figures.style import OPEN, canvas, dots, key, line, print_caveats, style
+from presage.figures.style import OPEN, canvas, dots, key, line, logarithmic, print_caveats, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -61,8 +61,7 @@ def draw(parts: Parts) -> Figure:
                 line(axis, parts["theory"].sel(noise=noise), "alpha", name, number=number)
                 for task, look in looks.items():
                     dots(axis, parts["trained"].sel(noise=noise, task=task), "alpha", name, number=number, **look)
-            axis.set_xscale("log")
-            axis.set_yscale("log")
+            logarithmic(axis, "x", "y")
             axis.set(xlabel=r"$\alpha = n/d^2$", ylabel=name.replace("_", " ").replace("train ", "training "))
         handles = [
             key(number, rf"{task}, $\Delta$ = {noise:g}", linestyle="none", **look)
@@ -76,12 +75,18 @@ def draw(parts: Parts) -> Figure:
 
 
 def caption(parts: Parts) -> str:
-    """What is drawn, how it was computed, and where it differs from print."""
+    """What is drawn."""
     return (
         "Attention that learns output tokens (sequence, open) and attention matrices (label, filled), with clean and "
         "with noisy labels: test error (left) and training loss over d^2 (right) are the same "
         f"(weight decay {WEIGHT_DECAY:g}, {N_TOKENS} tokens, beta = {BETA:g}, kappa_0 = {KAPPA_0:g}, kappa = 1). "
-        f"Dots: {words.networks(parts['trained'])}. Lines: the theory, which is one for both tasks; print has "
-        f"simulations only. {words.BARS} In print the trainer is {PUBLISHED}, and kappa_0 is not stated. "
-        f"{words.version(parts['theory'])}"
+        "Dots: trained networks; lines: the theory, which is one for both tasks."
+    )
+
+
+def details(parts: Parts) -> str:
+    """How it was computed, and where it differs from print."""
+    return (
+        f"Dots: {words.networks(parts['trained'])}. {words.BARS} In print the trainer is {PUBLISHED}, there are "
+        f"simulations only, and kappa_0 is not stated. {words.version(*parts.values())}"
     )

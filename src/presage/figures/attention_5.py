@@ -9,7 +9,7 @@ import numpy as np
 import presage as ps
 from presage.figures import words
 from presage.figures.shipping import slimmed
-from presage.figures.style import canvas, dots, key, line, print_caveats, style
+from presage.figures.style import canvas, dots, key, line, logarithmic, print_caveats, style
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -66,8 +66,7 @@ def draw(parts: Parts) -> Figure:
                 at = {"noise": noise, "beta": beta}
                 line(axis, parts["theory"].sel(at), "alpha", "test_error", number=number)
                 dots(axis, parts["trained"].sel(at), "alpha", "test_error", number=number)
-            axis.set_xscale("log")
-            axis.set_yscale("log")
+            logarithmic(axis, "x", "y")
             axis.set_title(rf"$\Delta$ = {noise:g}")
             axis.set(xlabel=r"$\alpha = n/d^2$", ylabel="test error")
         handles = [key(number, rf"$\beta = \beta_0$ = {beta:g}") for number, beta in enumerate(BETAS)]
@@ -77,22 +76,30 @@ def draw(parts: Parts) -> Figure:
 
 
 def caption(parts: Parts) -> str:
-    """What is drawn, how it was computed, and where it differs from print."""
-    curve = _hardest(parts["theory"])["test_error"]
-    start, end, after = plateau(parts)
-    level = curve.sel(alpha=slice(start, end))
+    """What is drawn."""
+    start, end, _ = plateau(parts)
     return (
         "Test error of attention at three inverse temperatures, the same in student and target, with clean (left) and "
         "noisy labels (right): the smoother the softmax, the smaller the error, except that the two smoothest cross "
         f"where clean labels leave an error of 1e-3 and less (weight decay {WEIGHT_DECAY:g}, kappa_0 = {KAPPA_0:g}, "
-        f"kappa = {KAPPA:g}, {N_TOKENS} tokens). Dots: {words.networks(parts['trained'])}. Lines: theory, averages to "
-        f"a relative {ACCURACY:g}. At beta = {max(BETAS):g} noise keeps the error on a plateau: between the points "
-        f"alpha = {start:.2g} and {end:.2g} it is {float(level.min()):.2f} to {float(level.max()):.2f}, and at the "
-        f"next one, alpha = {after:.2g}, {float(curve.sel(alpha=after)):.2f}. The theory calls itself unstable "
+        f"kappa = {KAPPA:g}, {N_TOKENS} tokens). Lines: theory; dots: trained networks. At beta = {max(BETAS):g} noise "
+        f"keeps the error on a plateau between alpha = {start:.2g} and {end:.2g}."
+    )
+
+
+def details(parts: Parts) -> str:
+    """How it was computed, and where it differs from print."""
+    curve = _hardest(parts["theory"])["test_error"]
+    start, end, after = plateau(parts)
+    level = curve.sel(alpha=slice(start, end))
+    return (
+        f"Dots: {words.networks(parts['trained'])}. Averages of the theory are known to a relative {ACCURACY:g}. "
+        f"{words.BARS} On the plateau the error is {float(level.min()):.2f} to {float(level.max()):.2f}, and at the "
+        f"next point, alpha = {after:.2g}, {float(curve.sel(alpha=after)):.2f}. The theory calls itself unstable "
         f"(replicon not below 1) at alpha = {', '.join(f'{alpha:.2g}' for alpha in unstable(parts))}; the networks "
         f"beside them are {_beside(parts)}. "
-        f"{words.BARS} In print the trainer is {PUBLISHED}, there is no theory, and the order is said to hold "
-        f"throughout: the crossing shows on an axis of logarithms only. {words.version(parts['theory'])}"
+        f"In print the trainer is {PUBLISHED}, there is no theory, and the order is said to hold "
+        f"throughout: the crossing shows on an axis of logarithms only. {words.version(*parts.values())}"
     )
 
 

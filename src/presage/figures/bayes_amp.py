@@ -83,10 +83,12 @@ def draw(parts: Parts) -> Figure:
                     label=label,
                 )
         axes[1].axhline(0.0, color=style.BLACK, linewidth=0.9)
-        axes[0].set(yscale="log", ylabel=r"$\|S-S_0\|_F^2/d$")
+        axes[0].set(ylabel=r"$\|S-S_0\|_F^2/d$")
+        style.logarithmic(axes[0], "y")
         axes[1].set(ylabel="relative distance from the curve")
         for axis in axes:
-            axis.set(xscale="log", xlabel=r"$\alpha = n/d^2$", xlim=(0.045, 3.3))
+            style.logarithmic(axis, "x")
+            axis.set(xlabel=r"$\alpha = n/d^2$", xlim=(0.045, 3.3))
         axes[0].legend(loc="lower left")
         axes[1].legend(loc="upper left", ncols=2)
         low, high = axes[1].get_ylim()
@@ -106,20 +108,28 @@ def apart(parts: Parts, name: str) -> xr.Dataset:
 
 
 def caption(parts: Parts) -> str:
-    """What is drawn, at what size, and how it differs from print."""
+    """What is drawn."""
     trained = parts["softmax_trained"]
-    sizes = ", ".join(str(size) for size in trained.d.values)
     return (
         f"Bayes-optimal estimation error |S - S_0|^2/d of attention with T = {N_TOKENS} tokens and a "
         f"Marchenko-Pastur target of rank kappa_0 = {KAPPA_0:g}, from labels that are rows of a softmax (noise "
         f"{NOISE['softmax']:g} on the scores) or say only which token has the largest score (hardmax, noise "
-        f"{NOISE['hardmax']:g}). Lines: theory. Dots: Bayes message passing (BayesAMP with the denoiser of the "
-        f"target's law, damping {TRAINER.damping:g}) on {int(trained.seeds)} data sets, d = {int(trained.d[-1])} on "
-        f"the left; on the right its relative distance from the curve at d = {sizes}, the fuller the larger, which "
-        "shrinks as d grows; bars are two standard errors. The hardmax curve differs from the numbers published "
-        "with [BTEZ25], which come from a score with the bivariate density in place of its derivative; message "
-        "passing with the right score approaches the curve drawn here as d grows. Below alpha = "
+        f"{NOISE['hardmax']:g}). Left: theory (lines) and Bayes message passing at d = {int(trained.d[-1])} (dots). "
+        "Right: the relative distance of message passing from the curve, the fuller the larger d, which shrinks as d "
+        "grows."
+    )
+
+
+def details(parts: Parts) -> str:
+    """At what size it was computed, and how it differs from print."""
+    trained = parts["softmax_trained"]
+    sizes = ", ".join(str(size) for size in trained.d.values)
+    return (
+        f"Message passing: BayesAMP with the denoiser of the target's law and damping {TRAINER.damping:g}, on "
+        f"{int(trained.seeds)} data sets of d = {sizes}; bars are two standard errors. Below alpha = "
         f"{float(trained.alpha.min()):g} message passing of these sizes does not settle and is left out. Its damping "
         "is small since hardmax labels do not know the scale of S: more damping moves the scale off, and it comes back "
-        "slowly."
+        "slowly. The hardmax curve differs from the numbers published "
+        "with [BTEZ25], which come from a score with the bivariate density in place of its derivative; message "
+        "passing with the right score approaches the curve drawn here as d grows."
     )

@@ -6,7 +6,8 @@ A figure is a module of this package with
     SOURCE               where it was published, with its key in CITATION.cff
     data(effort, sweep)  its numbers, as a dict of tables ("quick": coarser, in minutes; "full": those that are shipped)
     draw(parts)          the picture of such numbers
-    caption(parts)       what the picture shows, how it was computed, and where it differs from print
+    caption(parts)       what the picture shows, in a few sentences
+    details(parts)       how it was computed (sizes, seeds, trainers, numbers), and where it differs from print
 """
 
 from __future__ import annotations
@@ -62,7 +63,10 @@ class Figure(Protocol):
         """Draw them."""
 
     def caption(self, parts: Parts) -> str:
-        """Say what is drawn."""
+        """Say what is drawn, in short."""
+
+    def details(self, parts: Parts) -> str:
+        """Say how it was computed, and where it differs from print."""
 
 
 def names() -> list[str]:

@@ -76,7 +76,8 @@ def draw(parts: Parts) -> Figure:
                 style.dots(axis, trained.sel(trainer=repr(trainer)), "alpha", name, label=label, **look)
             height = 0.45 if name == "estimation_error" else 0.97  # clear of the curves
             style.threshold(axis, threshold, f"interpolation, {threshold:.4f}", height=height)
-            axis.set(xscale="log", yscale="log", xlabel=r"$\alpha = n/d^2$")
+            style.logarithmic(axis, "x", "y")
+            axis.set(xlabel=r"$\alpha = n/d^2$")
         axes[0].set(ylabel=r"test error $\|S-S_0\|_F^2/d$", ylim=(0.03, 8.0))
         axes[1].set(ylabel=r"training loss $/d^2$")
         axes[0].legend(loc="lower left")
@@ -86,21 +87,29 @@ def draw(parts: Parts) -> Figure:
 
 
 def caption(parts: Parts) -> str:
-    """What is drawn, at what size, and how it differs from print."""
+    """What is drawn."""
+    return (
+        f"Quadratic network with a Marchenko-Pastur target of rank kappa_0 = {KAPPA_0:g}, noise {NOISE:g}, weight "
+        f"decay lambda = {WEIGHT_DECAY:g} and width p = d. Left: test error; right: the minimum of the loss, "
+        "penalty included, over d^2. Lines: theory; dots: the convex solver on the matrix S and L-BFGS on the weights "
+        "W, which find the same minimum. The error peaks near the interpolation threshold (dashed), up to which "
+        "vanishing weight decay (dotted) fits every label."
+    )
+
+
+def details(parts: Parts) -> str:
+    """At what size it was computed, and how it differs from print."""
     trained = parts["trained"]
     peak = float(parts["theory"]["estimation_error"].sel(alpha=slice(0.2, 0.5)).idxmax())
     convex, gradient = (trained["estimation_error"].sel(trainer=repr(trainer)) for trainer in (CONVEX, GRADIENT))
     open_ = float(abs(convex / gradient - 1.0).max())
     return (
-        f"Quadratic network with a Marchenko-Pastur target of rank kappa_0 = {KAPPA_0:g}, noise {NOISE:g}, weight "
-        f"decay lambda = {WEIGHT_DECAY:g} and width p = d. Left: test error; right: the minimum of the loss, "
-        "penalty included, over d^2. Lines: theory (its error band is thinner than the line). Dots: "
-        f"{int(trained.seeds)} data sets of d = {int(trained.d)}, each learned by the convex solver ({CONVEX}) on "
-        f"the matrix S and by L-BFGS ({GRADIENT}) on the weights W, which find the same minimum (the proven gap of "
-        f"{CONVEX.tol:g} leaves up to {open_:.1%} of the error open); bars are two standard errors. The error peaks "
-        f"at alpha = {peak:.2f}, near the interpolation threshold alpha = "
-        f"{float(parts['thresholds']['interpolation'][0]):.4f} up to which vanishing weight decay (dotted) fits "
-        "every label. As in the talk, test error is |S - S_0|^2/d here; presage's `test_error`, the expected loss "
+        f"Dots: {int(trained.seeds)} data sets of d = {int(trained.d)}, each learned by the convex solver ({CONVEX}) "
+        f"and by L-BFGS ({GRADIENT}); the proven gap of {CONVEX.tol:g} leaves up to {open_:.1%} of the error open. "
+        "Bars are two standard errors; the error band of the theory is thinner than its line. The error peaks "
+        f"at alpha = {peak:.2f}, the interpolation threshold is alpha = "
+        f"{float(parts['thresholds']['interpolation'][0]):.4f}. As in the talk, test error is |S - S_0|^2/d here; "
+        "presage's `test_error`, the expected loss "
         "of a fresh noisy sample, is twice that plus the noise. Small matrices are above the limit by a part of "
         "order 1/d, which shows where samples are few. The talk names neither d nor the number of seeds."
     )

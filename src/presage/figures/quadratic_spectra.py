@@ -29,11 +29,7 @@ TRAINER = ps.AMP()
 POINTS = 400  # of a predicted density
 BINS = np.linspace(0.0, 5.5, 45)
 ZERO = 1e-6  # eigenvalues below it are zero, up to how far training went
-ZEROS: tuple[tuple[dict[str, Any], str], ...] = (
-    ({"color": style.BLUE, "marker": "|", "markersize": 7.0, "markeredgewidth": 2.0, "linestyle": "none"}, "zeros"),
-    ({"color": style.BLACK, "marker": "o", "markersize": 3.0, "linestyle": "none"}, "zeros, trained"),
-    ({"color": style.ORANGE, "marker": "D", "markersize": 3.5, "linestyle": "none"}, "zeros, target"),
-)
+HIGHEST = 0.75  # density up to which a panel goes: little would be seen of the right bulk on a longer axis
 
 
 def predicted(problem: ps.Problem) -> dict[str, Any]:
@@ -73,33 +69,26 @@ def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
 
 
 def draw(parts: Parts) -> Figure:
-    """A panel a sample size: densities on the left scale, the part of the eigenvalues that is zero on the right one."""
+    """A panel a sample size, with the part of the eigenvalues that is zero in words."""
     theory, trained, target = parts["theory"], parts["trained"], parts["target"].isel(noise=0)
     with style.style():
         figure, axes = style.canvas(2, 3, height=4.3, sharex=True)
         for axis, alpha in zip(np.ravel(axes), theory.alpha.values, strict=True):
             law, networks = theory.sel(alpha=alpha), trained.sel(alpha=alpha)
             _density(axis, law, networks, target)
-            scale = axis.twinx()
-            _zeros(scale, law, networks, target)
-            if axis in axes[:, -1]:
-                scale.set_ylabel("part that is zero")
-            else:
-                scale.set_yticklabels([])
-            top = 1.35 * float(law["density"].max())
-            highest = min(top, 0.75)
-            axis.set(xlim=(-0.35, BINS[-1]), ylim=(0.0, highest), title=rf"$\alpha$ = {alpha:g}")
-            if float(law["density"].max()) > highest:
-                axis.annotate("cut", (0.5, highest), (2, -2), textcoords="offset points", va="top", fontsize=6.5)
+            top = float(law["density"].max())
+            axis.set(xlim=(0.0, BINS[-1]), ylim=(0.0, min(1.35 * top, HIGHEST)), title=rf"$\alpha$ = {alpha:g}")
+            if top > HIGHEST:
+                edge = float(law["x"].values[law["density"].values > HIGHEST].max())
+                words = f"cut, up to {top:.2g}"
+                axis.annotate(words, (edge, HIGHEST), (3, -2), textcoords="offset points", va="top", fontsize=6.5)
+            _zeros(axis, law, networks, target)
         for axis in axes[:, 0]:
             axis.set_ylabel("density")
         for axis in axes[-1]:
             axis.set_xlabel(r"eigenvalue of $S$")
         handles, labels = axes[0, 0].get_legend_handles_labels()
-        for look, label in ZEROS:
-            handles.append(axes[0, 0].plot([], [], **look)[0])
-            labels.append(label)
-        figure.legend(handles, labels, loc="outside upper center", ncols=6)
+        figure.legend(handles, labels, loc="outside upper center", ncols=3)
         style.print_caveats(figure, parts)
     return figure
 
@@ -115,47 +104,35 @@ def _density(axis: Any, law: Any, networks: Any, target: Any) -> None:
 
 
 def _zeros(axis: Any, law: Any, networks: Any, target: Any) -> None:
-    """Masses at zero, a little to the left of it so that the densities can be seen."""
-    zeros = 1.0 - float(law["rank"])
-    axis.plot([-0.1, -0.1], [0.0, zeros], color=style.BLUE, linewidth=2.0, solid_capstyle="butt")
-    axis.errorbar(
-        -0.1,
-        1.0 - float(networks["rank"]),
-        2.0 * float(networks["rank_bar"]),
-        color=style.BLACK,
-        marker="o",
-        markersize=3.0,
-        capsize=1.5,
-        linestyle="none",
+    """The part of the eigenvalues that is exactly zero: a number, since a density has no place for it."""
+    bar = 2.0 * float(networks["rank_bar"])
+    words = (
+        f"at zero: {1.0 - float(law['rank']):.3f}\n"
+        rf"trained: {1.0 - float(networks['rank']):.3f} $\pm$ {bar:.3f}"
+        f"\ntarget: {1.0 - float(target['rank']):.3f}"
     )
-    axis.plot([-0.25], [1.0 - float(target["rank"])], color=style.ORANGE, marker="D", markersize=3.5, linestyle="none")
-    axis.set_ylim(0.0, 1.0)
-    axis.spines["right"].set_visible(True)
-    axis.grid(visible=False)
-    axis.text(
-        0.97,
-        0.95,
-        f"zeros: theory {zeros:.3f}\ntrained {1.0 - float(networks['rank']):.3f}",
-        transform=axis.transAxes,
-        ha="right",
-        va="top",
-        fontsize=6.5,
-    )
+    axis.text(0.97, 0.92, words, transform=axis.transAxes, ha="right", va="top", fontsize=6.5)
 
 
 def caption(parts: Parts) -> str:
-    """What is drawn, at what size, and how it differs from print."""
+    """What is drawn."""
+    return (
+        "Eigenvalues of the matrix S that a quadratic network learns (Marchenko-Pastur target of rank kappa_0 = "
+        f"{KAPPA_0:g}, noise {NOISE:g}, lambda = {WEIGHT_DECAY:g}, width p = d), from few samples to many. Blue: "
+        "predicted density, a noisy copy of the target's, shifted and cut at zero; grey: histogram of trained "
+        "networks; orange: the target. The part of the eigenvalues that is exactly zero is written in each panel. The "
+        "spectrum is one bulk for few samples and splits in two, the right one with the mass kappa_0 of the target."
+    )
+
+
+def details(parts: Parts) -> str:
+    """At what size it was computed, and how it differs from print."""
     trained, theory = parts["trained"], parts["theory"]
     split = [f"{alpha:g}" for alpha in theory.alpha.values if int(theory["mass"].sel(alpha=alpha).notnull().sum()) == 2]
     return (
-        "Eigenvalues of the matrix S that a quadratic network learns (Marchenko-Pastur target of rank kappa_0 = "
-        f"{KAPPA_0:g}, noise {NOISE:g}, lambda = {WEIGHT_DECAY:g}, width p = d). Densities are over all eigenvalues, "
-        "zeros included. Blue: predicted density, a noisy copy of the target's, shifted and cut at zero; grey: "
-        f"histogram of networks trained on {int(trained.seeds)} data sets of d = {int(trained.d)} "
+        f"Trained: {int(trained.seeds)} data sets of d = {int(trained.d)} "
         f"({str(trained.trainer.item()).split('(')[0]}; the loss is convex in S, so that every trainer ends here); "
-        "orange: the target. On the scale to the right, at zero: the part of the eigenvalues that is exactly zero, "
-        "predicted (bar), trained (dot, two standard errors) and of the target (diamond). The spectrum is one bulk for "
-        f"few samples and splits in two (here at alpha = {', '.join(split)}), the right one with the mass kappa_0 of "
-        "the target. Where the density at zero is higher than the scale shows, it is cut off (where a panel says so). "
-        "The talk shows other sample sizes and names neither d nor the number of seeds."
+        "their zeros are written with two standard errors. Densities are over all eigenvalues, zeros included. There "
+        f"are two bulks at alpha = {', '.join(split)}. Where the density at zero is higher than its axis, the panel "
+        "says how high it is. The talk shows other sample sizes and names neither d nor the number of seeds."
     )

@@ -88,7 +88,8 @@ def draw(parts: Parts) -> Figure:
                 style.threshold(axis, rank, f"rank {rank:.3f}", color=colour, linewidth=0.7)
             style.threshold(axis, 1.0, r"$p = d$", linewidth=0.7)
             axis.set(xlabel=r"$\kappa = p/d$", xlim=(0.0, 2.05))
-        axes[0].set(ylabel=r"minimum of the loss $/d^2$", yscale="log")
+        axes[0].set(ylabel=r"minimum of the loss $/d^2$")
+        style.logarithmic(axes[0], "y")
         axes[1].set(ylabel=r"test error $\|S-S_0\|_F^2/d$")
         handles, labels = axes[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper center", ncols=3)
@@ -109,23 +110,31 @@ def _shortened(parts: Parts) -> Parts:
 
 
 def caption(parts: Parts) -> str:
-    """What is drawn, at what size, and how it differs from print."""
+    """What is drawn."""
+    return (
+        "Minimum of the loss over d^2 (left) and test error |S - S_0|^2/d (right) of quadratic networks against "
+        f"their width kappa = p/d (Marchenko-Pastur target of rank kappa_0 = {KAPPA_0:g}, noise {NOISE:g}), S having "
+        "the same price at every width. Lines: theory; dots: L-BFGS on W. The minimum is the same for "
+        "every width p >= d, and already from the rank on that wide networks learn (dashed). Narrower students "
+        "(dotted) keep the largest eigenvalues only; that is a heuristic outside the claim. With noise a narrow "
+        "student can have the smaller test error."
+    )
+
+
+def details(parts: Parts) -> str:
+    """At what size it was computed, and how it differs from print."""
     networks = parts["trained"]
     ranks = ", ".join(
         f"{enough(parts, float(alpha)):.3f} (alpha = {alpha:g})" for alpha in parts["theory"].alpha.values
     )
     return (
-        "Minimum of the loss over d^2 (left) and test error |S - S_0|^2/d (right) of quadratic networks against "
-        f"their width kappa = p/d (Marchenko-Pastur target of rank kappa_0 = {KAPPA_0:g}, noise {NOISE:g}). The "
-        f"weight decay is lambda = lambda~/sqrt(kappa), lambda~ = {LAMBDA_TILDE:g}, so that S has the same price at "
-        f"every width. Solid lines: theory; dots: L-BFGS on W, {int(networks.seeds)} data sets of d = "
-        f"{int(networks.d)}, the same ones at every width, with two standard errors. The minimum is the same for "
-        f"every width p >= d, as the talk says, and already from the rank on that wide networks learn: {ranks} of "
-        f"d. Networks of this size are off the limit by a part of order 1/d: wide ones have {_above(parts)} test error "
-        "than the line, at every width alike since the data sets are the same. Narrower students "
-        "(dotted) keep the largest eigenvalues only; that is a heuristic outside the claim, and their loss has other "
-        "minima, in which L-BFGS may end. With noise a narrow student can have the smaller test error. The talk states "
-        "this without a picture: the figure is ours."
+        f"The weight decay is lambda = lambda~/sqrt(kappa), lambda~ = {LAMBDA_TILDE:g}. Dots: {int(networks.seeds)} "
+        f"data sets of d = {int(networks.d)}, the same ones at every width, with two standard errors. Wide networks "
+        f"learn a rank of {ranks}, over d. Networks of this size are "
+        f"off the limit by a part of order 1/d: wide ones have {_above(parts)} test error "
+        "than the line, at every width alike since the data sets are the same. The loss of narrow students has other "
+        "minima, in which L-BFGS may end. The talk states that the minimum is the same for p >= d, without a picture: "
+        "the figure is ours."
     )
 
 

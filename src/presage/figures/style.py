@@ -1,4 +1,4 @@
-"""How figures look: readable in grey, at column width and by colour-blind eyes; bands, dots, thresholds, caveats."""
+"""How figures look: readable in grey, at column width and by colour-blind eyes; bands, dots, thresholds, footnotes."""
 
 from __future__ import annotations
 
@@ -23,6 +23,9 @@ COLOURS, LINES, MARKERS, GREY = colours.COLOURS, colours.LINES, colours.MARKERS,
 COLUMN, PAGE = 3.4, 7.0  # inches: one column of a journal, and both
 NUMBER = re.compile(r"\d[\d.]*(e[+-]?\d+)?")
 SEED = re.compile(r"\bseed \d+:? ")  # before what one seed of many says
+NEXT = re.compile(r"(?<=\.) (?=[a-z])")  # caveats begin with a small letter, their further sentences with a capital
+FEW = 2.5  # decades of an axis of logarithms that is written in plain numbers
+SMALL, LEADING = 5.5, 1.3  # size of footnotes in points, and the distance of their lines in sizes
 OPEN: dict[str, Any] = {"markersize": 6.5, "markerfacecolor": "none", "markeredgewidth": 0.9}  # around filled dots
 
 
@@ -39,6 +42,8 @@ def style() -> Iterator[None]:
         "legend.frameon": False,
         "xtick.labelsize": 7.0,
         "ytick.labelsize": 7.0,
+        "xtick.minor.pad": 5.0,  # numbers of short ticks in line with those of long ones
+        "ytick.minor.pad": 5.0,
         "lines.linewidth": 1.2,
         "lines.markersize": 3.5,
         "axes.grid": True,
@@ -139,50 +144,107 @@ def threshold(axis: Any, x: float, label: str, *, height: float = 0.97, **option
     )
 
 
+def logarithmic(axis: Any, *names: str) -> None:
+    """Axes of logarithms, "x", "y" or both, whose numbers are written as one reads them: 0.6 and not 6 x 10^-1."""
+    from matplotlib.ticker import FuncFormatter
+
+    def written(of: Any) -> Any:
+        return FuncFormatter(lambda value, _: log_label(value, *sorted(of.get_view_interval())))
+
+    for name in names:
+        axis.set(**{f"{name}scale": "log"})
+        of = getattr(axis, f"{name}axis")
+        of.set_major_formatter(written(of))
+        of.set_minor_formatter(written(of))
+
+
+def log_label(value: float, low: float, high: float) -> str:
+    """What to write at `value` on an axis of logarithms from `low` to `high`; nothing where there would be too much.
+
+    Up to about two decades numbers are plain, and some between the powers of ten are written too. Above that only the
+    powers of ten are, as such where plain ones would be long.
+    """
+    decades = np.log10(high / low)
+    exponent = int(np.floor(np.log10(value) + 1e-9))
+    digit = round(value / 10.0**exponent)
+    between = (1,) if decades >= FEW else (1, 2, 5) if decades >= 1.0 else (1, 2, 3, 4, 6, 8)
+    if digit not in between:
+        return ""
+    plain = decades < FEW or (low > 5e-4 and high < 2e4)
+    return f"{value:g}" if plain else rf"$10^{{{exponent}}}$"
+
+
 def caveats(parts: Parts) -> list[str]:
-    """What the numbers say against themselves: each failed cell and each caveat once, with how often it occurs.
+    """What the numbers say against themselves: each failed cell and each caveat once, with where and how often.
 
     Failed cells come first. Sentences that differ only in their numbers are one, and its first wording stands for all.
     """
-    said: dict[str, list[str]] = {}
+    said: dict[tuple[str, str], list[tuple[str, int]]] = {}
     for variable in ("outcome", "caveats"):
         for name, table in parts.items():
-            if variable not in table:
-                continue
-            for words in map(str, np.ravel(table[variable].values)):
-                if words and (variable == "caveats" or words.startswith(FAILED)):
-                    sentence = f"{name}: {_by_seed(words, table)}"
-                    said.setdefault(NUMBER.sub("#", sentence), []).append(sentence)
-    return [_counted(alike) for alike in said.values()]
+            for cell, words in enumerate(map(str, np.ravel(table[variable].values)) if variable in table else ()):
+                if variable == "caveats" or words.startswith(FAILED):
+                    for sentence in _sentences(words, table):
+                        said.setdefault((name, NUMBER.sub("#", sentence)), []).append((sentence, cell))
+    return [_counted(name, parts[name], alike) for (name, _), alike in said.items()]
 
 
-def _by_seed(words: str, table: Any) -> str:
-    """A caveat that lists what single seeds say, with a count of those that say the same in its place."""
+def _sentences(words: str, table: Any) -> list[str]:
+    """The caveats of a cell one by one; what single seeds say alike is counted."""
     first, *listed = SEED.split(words)
-    if not listed:
-        return words
     said: dict[str, list[str]] = {}
     for sentence in listed:
         said.setdefault(NUMBER.sub("#", sentence), []).append(sentence.strip())
     counts = [f"{len(alike)} of {table.attrs['seeds']} seeds: {alike[0]}" for alike in said.values()]
-    return " ".join([first.strip(), *counts]).strip()
+    return [*NEXT.split(first.strip()), *counts] if first.strip() else counts
 
 
-def _counted(alike: list[str]) -> str:
-    if len(alike) == 1:
-        return alike[0]
-    return f"{alike[0]} ({len(alike)} cells{', with other numbers' if len(set(alike)) > 1 else ''})"
+def _counted(name: str, table: Any, alike: list[tuple[str, int]]) -> str:
+    """One caveat for all cells that have it: the part of the figure, where in it, how often, and the sentence."""
+    sentences = {sentence for sentence, _ in alike}
+    cells = sorted({cell for _, cell in alike})
+    count = f" ({len(cells)} points{', numbers vary' if len(sentences) > 1 else ''})" if len(cells) > 1 else ""
+    return f"{name}{_where(table, cells)}{count}: {alike[0][0]}"
 
 
-def print_caveats(figure: Figure, parts: Parts, *, most: int = 3) -> None:
-    """Write the caveats under the picture, the first few in full."""
+def _where(table: Any, cells: list[int]) -> str:
+    """The range of these cells on each axis of a table that they do not fill."""
+    said = table["caveats" if "caveats" in table else "outcome"]
+    places = dict(zip(said.dims, np.unravel_index(cells, said.shape) if said.dims else (), strict=True))
+    ranges = []
+    for axis, at in places.items():
+        seen = np.unique(at)
+        if axis in table.coords and len(seen) < table.sizes[axis]:
+            values = [_value(table[axis].values[k]) for k in (seen[0], seen[-1])]
+            ranges.append(f"{axis} = {values[0]}" if len(seen) == 1 else f"{axis} from {values[0]} to {values[1]}")
+    return f" at {', '.join(ranges)}" if ranges else ""
+
+
+def _value(label: Any) -> str:
+    return f"{label:.3g}" if np.asarray(label).dtype.kind == "f" else str(label)
+
+
+def _escaped(words: str) -> str:
+    return words.replace("$", r"\$")  # a formula to matplotlib otherwise
+
+
+def print_caveats(figure: Figure, parts: Parts, *, most: int = 6) -> None:
+    """Write the caveats as numbered footnotes under the picture, which grows by them: its panels keep their size."""
     said = caveats(parts)
     if not said:
         return
-    shown = said[:most] + ([f"... and {len(said) - most} more"] if len(said) > most else [])
+    shown = said[:most]
     width = int(figure.get_figwidth() * 23)
-    text = "\n".join(textwrap.fill(f"caveat: {words}", width, subsequent_indent="   ") for words in shown)
-    figure.supxlabel(text, fontsize=5.5, color=GREY, x=0.01, ha="left")
+    notes = [
+        textwrap.fill(f"$^{{{k}}}$ {_escaped(words)}", width, subsequent_indent="   ")
+        for k, words in enumerate(shown, 1)
+    ]
+    if len(said) > most:
+        notes.append(f"   and {len(said) - most} more, which the table lists in its caveats and outcomes")
+    text = "\n".join(notes)
+    lines = text.count("\n") + 1
+    figure.set_figheight(figure.get_figheight() + (lines + 1) * LEADING * SMALL / 72.0)
+    figure.supxlabel(text, fontsize=SMALL, color=GREY, x=0.01, ha="left", linespacing=LEADING)
 
 
 def legend_above(axis: Any, *, columns: int = 2, **options: Any) -> None:

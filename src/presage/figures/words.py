@@ -36,6 +36,7 @@ def _one(values: Any) -> Any:
     return np.ravel(values.values)[0]
 
 
-def version(table: xr.Dataset) -> str:
-    """The version that computed a table."""
-    return f"Computed with presage {table.attrs['version']}."
+def version(*tables: xr.Dataset) -> str:
+    """The versions that computed these tables."""
+    versions = sorted({str(table.attrs["version"]) for table in tables})
+    return f"Computed with presage {' and '.join(versions)}."
