@@ -17,6 +17,7 @@ from presage.protocol import checks
 from presage.protocol.ensemble import Ensemble, Floats
 from presage.protocol.largest_by_rank import largest_by_rank
 from presage.protocol.prediction import Prediction
+from presage.protocol.recorded import Recorded
 
 AGREE = 3.0  # standard errors
 ROUNDING = 1e-9  # relative, of a mean: two numbers that are nearer than this are equal
@@ -84,7 +85,7 @@ class Spectrum(NamedTuple):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Recorded):
     """Prediction and training, observable by observable."""
 
     solution: Prediction = field(repr=False)

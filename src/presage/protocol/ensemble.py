@@ -16,6 +16,7 @@ from presage.protocol import checks
 from presage.protocol.errors import ComputationError, TrainError, TrainInterrupted
 from presage.protocol.machine import available_cores, available_memory
 from presage.protocol.observables import Observable
+from presage.protocol.recorded import Recorded
 from presage.protocol.trainer import Trainer
 
 Floats = NDArray[np.float64]
@@ -26,7 +27,7 @@ KILLED = "its process was killed, most often for lack of memory: train fewer net
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Ensemble:
+class Ensemble(Recorded):
     """Trained networks: every observable is an array with one entry a seed. A failed seed has NaN and a reason."""
 
     problem: Any
