@@ -31,7 +31,11 @@ ROOMS = {
         "What noise does to a spectrum, and ways to train: they know no model.",
         ("spectra", "training"),
     ),
-    "views": ("Views", "One function over a grid of problems, and any result as a picture.", ("sweeps", "plots")),
+    "views": (
+        "Views",
+        "A grid of problems as a table; any result as a picture, and as a file.",
+        ("sweeps", "plots", "saved"),
+    ),
 }
 # Modules that come first on their page, since most readers look for them; the rest follows by name.
 FIRST = ("verbs", "comparison", "errors", "named", "problem", "channel", "penalty", "solution", "solve", "lbfgs", "amp")

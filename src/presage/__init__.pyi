@@ -75,6 +75,7 @@ from .protocol.verbs import (
     solve,
     thresholds,
 )
+from .saved.file import load
 from .spectra.rectangular.convolution import RectangularConvolution, rectangular_functionals
 from .spectra.rectangular.denoising import SingularValueDenoiser
 from .spectra.symmetric.denoising import Denoiser
@@ -182,6 +183,7 @@ __all__ = [
     "functionals",
     "hardmax_attention",
     "linear_attention",
+    "load",
     "low_rank_bayes_error",
     "low_rank_error",
     "low_rank_rank",

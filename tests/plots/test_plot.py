@@ -398,3 +398,29 @@ def test_a_picture_without_windows(solution):
     figure = picture(panels_of(solution), "a long title " * 20, ["something to know"])
     assert "caveat: something to know" in figure.get_supxlabel()
     assert "\n" in figure.get_suptitle()
+
+
+class TestEdges:
+    def test_a_bulk_too_narrow_to_see_is_told(self):
+        target = ps.PointMasses(
+            np.concatenate([[0.0], np.linspace(4.0, 40.0, 40)]), np.concatenate([[0.6], np.full(40, 0.01)])
+        )
+        s = ps.solve(ps.quadratic_network(target, alpha=20.0, weight_decay=0.01, noise=0.1))
+        (bulk,) = s.bulks
+        assert f"a bulk from {bulk.left:.3g} to {bulk.right:.3g}, too narrow to see" in " ".join(
+            words(ps.plot(s)).split()
+        )
+
+    def test_rounding_is_not_drawn_as_mountains(self):
+        found = ps.sweep(QUADRATIC, ps.solve, alpha=[1.0], processes=1, progress=False)
+        low, high = ps.plot(found, show="test_error").get_ylim()
+        assert high - low > 0.05 * high
+
+    def test_long_words_are_broken_and_not_cut_off(self):
+        laws = [ps.PointMasses(np.linspace(0.1, 3.0, count)) for count in (3, 9)]
+        found = ps.sweep(QUADRATIC, ps.solve, alpha=[0.5, 1.0], target=laws, processes=1, progress=False)
+        axes = ps.plot(found, show="rank")
+        axes.figure.canvas.draw()
+        box = axes.get_legend().get_window_extent()
+        assert box.x1 <= axes.figure.bbox.x1
+        assert repr(laws[1]) in " ".join(words(axes).split())

@@ -14,6 +14,8 @@ from presage.plots.scales import set_logarithmic, spans_decades
 from presage.protocol.ensemble import Floats
 
 FEW = 12  # points below which each is marked
+FLAT = 0.05  # height of the picture of a constant, relative, on each side of it
+ROUNDING = 1e-6
 STYLES = (":", "--", "-.", (0, (1, 3)))  # of marks, in their order
 
 
@@ -62,10 +64,19 @@ def curves_panel(
             set_logarithmic(axes, "x")
         if fraction:
             axes.set_ylim(0.0, 1.02)
+        elif curves and _is_flat(axes):
+            middle = sum(axes.get_ylim()) / 2.0
+            axes.set_ylim(middle - FLAT * (abs(middle) or 1.0), middle + FLAT * (abs(middle) or 1.0))
         elif curves and spans_decades(np.concatenate([curve.value for curve in curves])):
             set_logarithmic(axes, "y")
 
     return Panel(name, draw, 5.2, 3.5)
+
+
+def _is_flat(axes: Any) -> bool:
+    """Whether all that differs is rounding, which an axis would show as mountains."""
+    low, high = axes.get_ylim()
+    return bool(high - low < ROUNDING * max(abs(low), abs(high)))
 
 
 def _line(axes: Any, curve: Curve, number: int) -> None:

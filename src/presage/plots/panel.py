@@ -108,7 +108,8 @@ def picture(panels: Sequence[Panel], title: str = "", caveats: Sequence[str] = (
 
 def _explain(figure: Figure, axes: Any) -> None:
     """Legends where they hide nothing: one below for all panels that say the same, else one above each panel."""
-    told = [axis.get_legend_handles_labels() for axis in axes]
+    width = figure.get_figwidth() / len({axis.get_subplotspec().colspan.start for axis in axes})
+    told = [_entries(axis, int(0.85 * width * LETTERS)) for axis in axes]
     counts = Counter(tuple(words) for _, words in told if words)
     if not counts:
         return
@@ -117,7 +118,6 @@ def _explain(figure: Figure, axes: Any) -> None:
         handles = next(handles for handles, words in told if tuple(words) == common)
         columns = _columns(common, figure.get_figwidth() * LETTERS)
         figure.legend(handles, common, loc="outside lower center", ncols=columns, frameon=False)
-    width = figure.get_figwidth() / len({axis.get_subplotspec().colspan.start for axis in axes})
     for axis, (handles, words) in zip(axes, told, strict=True):
         if words and (times == 1 or tuple(words) != common):
             above = (0.0, 1.08 if axis.get_title() else 1.0)
@@ -125,9 +125,16 @@ def _explain(figure: Figure, axes: Any) -> None:
             axis.legend(handles, words, loc="lower left", bbox_to_anchor=above, ncols=columns, frameon=False)
 
 
+def _entries(axes: Any, room: int) -> tuple[list[Any], list[str]]:
+    """Entries of a legend, their words broken into lines that fit."""
+    handles, words = axes.get_legend_handles_labels()
+    return handles, [textwrap.fill(label, room - 6) for label in words]
+
+
 def _columns(words: Sequence[str], room: float) -> int:
     """How many entries of a legend stand side by side."""
-    return int(np.clip(room // (max(map(len, words)) + 6), 1, len(words)))
+    longest = max(len(line) for label in words for line in label.splitlines())
+    return int(np.clip(room // (longest + 6), 1, len(words)))
 
 
 def given_axes(ax: Any, panels: Sequence[Panel]) -> list[Any]:

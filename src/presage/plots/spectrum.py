@@ -15,6 +15,7 @@ from presage.plots.panel import Panel
 POINTS = 400  # of the density in each bulk
 FEW, RUG = 8, 0.06  # atoms of a target up to which they go to the top; height of the strokes of more
 WIDTH = 60  # letters of a line of a legend
+NARROW = 0.006  # a bulk that is thinner than this part of the picture is told in words
 STROKE = 0.25  # height of an outlier, over that of the picture
 TALL = 2.5  # a density is cut at so many times what four fifths of its mass are below
 
@@ -116,6 +117,11 @@ def _limits(axes: Any, shown: Sequence[Learned], top: float) -> None:
     room = 0.04 * (max(ends) - min(ends)) or 1.0
     axes.set_xlim(min(ends) - (room if min(ends) < 0.0 else 0.0), max(ends) + room)
     axes.set_ylim(0.0, top)
+    narrow = [bulk for bulk in shown[0].bulks if bulk.right - bulk.left < NARROW * (max(ends) - min(ends))]
+    if narrow:
+        told = f"too narrow to see: {percent(sum(bulk.mass for bulk in narrow))} of all"
+        alone = f"a bulk from {narrow[0].left:.3g} to {narrow[0].right:.3g}"
+        axes.plot([], [], " ", label=f"{alone if len(narrow) == 1 else f'{len(narrow)} bulks'}, {told}")
     highest = max((height for band in shown[0].density(POINTS) for _, height in band), default=0.0)
     if highest > top:
         axes.plot([], [], " ", label=f"cut off above: the density reaches {highest:.3g}")

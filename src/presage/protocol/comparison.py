@@ -18,6 +18,7 @@ from presage.protocol import checks
 from presage.protocol.ensemble import Ensemble, Floats
 from presage.protocol.largest_by_rank import largest_by_rank
 from presage.protocol.prediction import Prediction
+from presage.protocol.recorded import Recorded
 from presage.protocol.trained_elsewhere import TrainedElsewhere, set_beside
 
 AGREE = 3.0  # standard errors
@@ -86,7 +87,7 @@ class Spectrum(NamedTuple):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Recorded):
     """Prediction and training, observable by observable."""
 
     solution: Prediction = field(repr=False)

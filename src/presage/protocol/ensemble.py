@@ -18,6 +18,7 @@ from presage.protocol.keeping import RAGGED, kept_fields, kept_words
 from presage.protocol.machine import available_cores, available_memory
 from presage.protocol.observables import Observable
 from presage.protocol.progress import with_progress
+from presage.protocol.recorded import Recorded
 from presage.protocol.trainer import Trainer
 
 Floats = NDArray[np.float64]
@@ -28,7 +29,7 @@ KILLED = "its process was killed, most often for lack of memory: train fewer net
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Ensemble:
+class Ensemble(Recorded):
     """Trained networks: every observable is an array with one entry a seed. A failed seed has NaN and a reason."""
 
     problem: Any

@@ -7,11 +7,12 @@ from math import isinf
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from presage.protocol.observables import Observable
+from presage.protocol.recorded import Recorded
 
 HALF_WIDTH = "half width of a 95 % interval"
 
 
-class Result:
+class Result(Recorded):
     """Base of what the verbs of theory return: a frozen dataclass with the problem and named numbers."""
 
     problem: Any

@@ -7,7 +7,8 @@ from typing import Any, ClassVar, Self
 
 from presage.protocol import checks
 from presage.protocol.fields import Declaration, Declared, declarations
-from presage.protocol.model import Model
+from presage.protocol.model import Model, found
+from presage.protocol.recorded import IN_HTML
 
 
 class LearningProblem(Declared):
@@ -46,6 +47,10 @@ class LearningProblem(Declared):
         """What its parts have to say, such as a law of eigenvalues of which some are rounding: caveats of an answer."""
         parts = [getattr(self, field.name) for field in dataclasses.fields(self)]  # type: ignore[arg-type]
         return tuple(line for part in parts for line in getattr(part, "notes", ()))
+
+    def _repr_html_(self) -> str:
+        """A table of the fields with their meanings, for a notebook."""
+        return str(found(IN_HTML)(self))
 
     def declaration(self, name: str) -> Declaration | None:
         """What is declared of a field, of the problem itself or of one of its parts; None where nothing is."""

@@ -117,7 +117,11 @@ class ShrunkSpectrum(SpectralLaw):
         if inside.any():
             at = self._backward(points[inside])
             step = NEAR * (self.shrunk.ends[1] - self.shrunk.ends[0])
-            slope = (self.shrunk.map(at + step) - self.shrunk.map(at - step)) / (2.0 * step)
+            # Differences stay inside a piece: beside a plateau or a jump the map has two slopes.
+            pieces = np.array([(piece.left, piece.right) for piece in self.pieces])
+            left, right = pieces[np.maximum(np.searchsorted(pieces[:, 0], at, side="right") - 1, 0)].T
+            low, high = np.maximum(at - step, left), np.minimum(at + step, right)
+            slope = (self.shrunk.map(high) - self.shrunk.map(low)) / np.maximum(high - low, 1e-300)
             value[inside] = self.free.density(at) / np.maximum(slope, 1e-300)
         return value
 

@@ -289,3 +289,12 @@ def test_the_code_of_the_page_runs(capsys):
     assert "Logarithm: nothing found." in printed
     assert "test_error: predicted" in printed
     assert all(abs(row.z) < 4 for row in ps.compare(names["s"], *names["networks"]).rows)
+
+
+@pytest.mark.parametrize("x", [1e-7, 1e-6, 3e-6, 1e-3])
+def test_density_beside_a_plateau_is_the_slope_of_the_distribution_function(x):
+    """The shrinkage has two slopes where its plateau at zero ends: a difference across the end sees half of one."""
+    law = ps.solve(ELASTIC).spectrum
+    for at in (x, -x):
+        slope = (law.cdf(at + 0.5 * x) - law.cdf(at - 0.5 * x)) / x
+        assert float(law.density(at)) == pytest.approx(float(slope), rel=1e-4)

@@ -16,6 +16,7 @@ from presage.models.attention.theory.solution import Solution
 from presage.models.attention.theory.solve import Solver, StateEvolution, solve
 from presage.protocol import checks
 from presage.protocol.errors import SolveError
+from presage.protocol.recorded import Recorded
 
 WEAKEST, STRONGEST = log(1e-7), log(1e3)  # of the strength: where the search stops
 STRIDE = log(4.0)
@@ -27,7 +28,7 @@ Measure = Literal["test_error", "estimation_error"]
 
 @final
 @dataclass(frozen=True)
-class Optimum:
+class Optimum(Recorded):
     """The strength of least error, and the prediction there."""
 
     name: str  # "weight_decay" or "ridge"

@@ -1,0 +1,137 @@
+"""Results and problems in a notebook: a table, a small picture, the caveats, readable on a light and a dark page."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import io
+from collections.abc import Iterable, Sequence
+from html import escape
+from math import isnan
+from typing import Any
+
+import numpy as np
+
+from presage.plots.panel import picture
+from presage.plots.plot import panels_of
+from presage.protocol.comparison import Comparison
+from presage.protocol.ensemble import Ensemble
+from presage.protocol.fields import Number, declarations
+from presage.protocol.prediction import SampleSizes
+from presage.protocol.problem import LearningProblem
+from presage.protocol.tabulated import lines_of, number, problem_of, with_bar
+
+DPI = 70
+# What a picture may fail by: nothing to draw or a label that is no formula, a computation behind it, no matplotlib or
+# none of its fonts, a law of one's own that lacks something.
+EXPECTED = (
+    ValueError,
+    ArithmeticError,
+    ImportError,
+    OSError,
+    AttributeError,
+    NotImplementedError,
+    np.linalg.LinAlgError,
+)
+CELL = "text-align:left;padding:0.1em 0.8em 0.1em 0"
+FAINT = "opacity:0.75"
+
+
+def in_html(thing: Any) -> str:
+    """A result or a problem as HTML; a picture that cannot be drawn is replaced by the reason."""
+    if isinstance(thing, LearningProblem):
+        return _div([_head(type(thing).__name__, thing.model.words), _table(*_of_problem(thing))])
+    problem = problem_of(thing)
+    about = "" if problem is None else repr(problem)
+    caveats = [f'<div style="{FAINT}">caveat: {escape(line)}</div>' for line in dict.fromkeys(thing.caveats)]
+    return _div(
+        [_head(type(thing).__name__, _told(thing) or about), _table(*_of_result(thing)), _image(thing), *caveats]
+    )
+
+
+def _div(parts: Iterable[str]) -> str:
+    return f"<div>{''.join(parts)}</div>"
+
+
+def _head(kind: str, words: str) -> str:
+    return f'<div><b>{escape(kind)}</b> <span style="{FAINT}">{escape(words)}</span></div>'
+
+
+def _told(thing: Any) -> str:
+    """What stands beside the name of trained networks; "" for all else, where the problem stands there."""
+    if not isinstance(thing, Ensemble):
+        return ""
+    done = len(thing.seeds) - len(thing.failures)
+    return f"{done} {thing.noun} of d = {thing.d}, trained by {thing.trainer!r}; {thing.problem!r}"
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    head = "".join(f'<th style="{CELL}">{escape(name)}</th>' for name in columns)
+    body = "".join(
+        "<tr>" + "".join(f'<td style="{CELL}">{escape(cell)}</td>' for cell in row) + "</tr>" for row in rows
+    )
+    return f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def _of_result(thing: Any) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+    if isinstance(thing, Comparison):
+        return _of_comparison(thing)
+    if isinstance(thing, SampleSizes):
+        rows = [
+            (line.name, "no alpha" if line.value == np.inf else number(line.value), line.words)
+            for line in lines_of(thing)
+        ]
+        return ("threshold", "alpha", "meaning"), rows
+    value = "mean ± standard error" if isinstance(thing, Ensemble) else "value"
+    return ("observable", value, "meaning"), [(o.name, with_bar(o.value, o.bar), o.words) for o in lines_of(thing)]
+
+
+def _of_comparison(found: Comparison) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+    sizes = found.rows[0].d
+    limit = "d → ∞" if len(sizes) > 1 else "trained"
+    columns = ("observable", "predicted", *(f"d = {d}" for d in sizes if len(sizes) > 1), limit, "z", "verdict")
+    rows = []
+    for row in found.rows:
+        pairs = zip(row.mean, row.standard_error, strict=True)
+        means = [with_bar(float(mean), float(error)) for mean, error in pairs] if len(sizes) > 1 else []
+        z = "" if isnan(row.z) else f"{row.z:+.1f}"
+        verdict = "unknown" if isnan(row.z) else "agree" if row.agrees else "differ"
+        rows.append(
+            (row.name, with_bar(row.prediction, row.error_bar), *means, with_bar(row.a, row.a_error), z, verdict)
+        )
+    return columns, rows
+
+
+def _of_problem(problem: LearningProblem) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+    rows: list[Sequence[str]] = []
+    for thing, indent in [(problem, ""), *((getattr(problem, part), f"{part}.") for part in problem.parts)]:
+        if not dataclasses.is_dataclass(thing):
+            continue
+        said = declarations(thing)
+        for field in dataclasses.fields(thing):
+            if indent and field.name not in said:
+                continue  # what a part is made of and does not declare is in its text already
+            value, about = getattr(thing, field.name), said.get(field.name)
+            rows.append((indent + field.name, _value(value), "" if about is None else _meaning(about)))
+    return ("field", "value", "meaning"), rows
+
+
+def _meaning(about: Any) -> str:
+    symbol = f" ({about.symbol})" if isinstance(about, Number) and about.symbol and "\\" not in about.symbol else ""
+    return f"{about.words}{symbol}"
+
+
+def _value(value: Any) -> str:
+    return number(value) if isinstance(value, float) else repr(value) if value is not None else "none"
+
+
+def _image(thing: Any) -> str:
+    """The picture of a result, small; where it cannot be drawn, why."""
+    out = io.BytesIO()
+    try:
+        figure = picture(panels_of(thing))
+        figure.savefig(out, format="png", dpi=DPI, facecolor="white")
+    except EXPECTED as error:
+        return f'<div style="{FAINT}">no picture: {escape(str(error) or type(error).__name__)}</div>'
+    data = base64.b64encode(out.getvalue()).decode("ascii")
+    return f'<img alt="{escape(type(thing).__name__)}" style="max-width:100%" src="data:image/png;base64,{data}"/>'

@@ -1,0 +1,199 @@
+"""Results as plain numbers and as tables, whatever the model."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from math import isfinite, isnan, nan
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from presage.protocol.comparison import Comparison, Row
+from presage.protocol.ensemble import Ensemble
+from presage.protocol.model import found
+from presage.protocol.observables import by_name
+from presage.protocol.prediction import Result, SampleSizes
+from presage.protocol.problem import LearningProblem
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FEW = 6  # numbers of a short text
+WIDTH = 110  # letters of it
+
+
+class Line(NamedTuple):
+    """One number of a result, with its name, error bar (nan where it has none) and meaning."""
+
+    name: str
+    value: float
+    bar: float
+    words: str
+
+
+def number(value: float) -> str:
+    """A number in words."""
+    if isnan(value):
+        return "not known"
+    return f"{value:.6g}" if isfinite(value) else "infinite" if value > 0 else "minus infinite"
+
+
+def with_bar(value: float, bar: float) -> str:
+    """A number and how far it may be off."""
+    return number(value) if isnan(bar) or not isfinite(value) else f"{number(value)} ± {bar:.1e}"
+
+
+def lines_of(result: Any) -> list[Line]:
+    """The numbers that people ask for, in the order of a table; those that take long are left out."""
+    if isinstance(result, Ensemble):
+        return [Line(o.name, result.mean(o.name), result.standard_error(o.name), o.words) for o in result.measured]
+    if isinstance(result, Comparison):
+        words = by_name(result.solution.observables)
+        return [Line(row.name, row.a, row.a_error, words[row.name].words) for row in result.rows]
+    if is_optimum(result):
+        strength = Line(result.name, float(result.value), nan, "strength of the penalty of least error")
+        return [strength, *lines_of(result.solution)]
+    bars = result.error_bars
+    asked = [observable for observable in result.observables if not observable.costly]
+    return [Line(o.name, float(getattr(result, o.name)), float(bars.get(o.name, nan)), o.words) for o in asked]
+
+
+def is_optimum(result: Any) -> bool:
+    """Whether it is the strength of a penalty and the prediction there."""
+    return isinstance(getattr(result, "solution", None), Result) and hasattr(result, "value")
+
+
+def problem_of(result: Any) -> Any:
+    """The problem that a result is about; None where it does not say."""
+    return getattr(getattr(result, "solution", result), "problem", None)
+
+
+def in_brief(result: Any) -> str:
+    """A result in a line or two."""
+    kind = type(result).__name__
+    if isinstance(result, Comparison):
+        differ = [row.name for row in result.rows if not row.agrees]
+        verdict = f"{', '.join(differ)} differ" if differ else "all agree"
+        return f"<{kind} of {len(result.rows)} observables at d = {_listed(result.rows[0].d)}: {verdict}>"
+    told = ", ".join(f"{line.name}={number(line.value)}" for line in lines_of(result)[:FEW])
+    if isinstance(result, Ensemble):
+        done = len(result.seeds) - len(result.failures)
+        told = f"{done} {result.noun} of d = {result.d} by {type(result.trainer).__name__}: {told}"
+    problem = problem_of(result)
+    about = "" if problem is None else f"\n of {textwrap.shorten(_numbers_of(problem), WIDTH, placeholder=' ...)')}"
+    return f"<{kind} {told}{about}>"
+
+
+def _numbers_of(problem: Any) -> str:
+    """A problem by its numbers; what else it is made of is in its own text."""
+    if not isinstance(problem, LearningProblem):
+        return repr(problem)
+    known = {name: value for name, value in problem_as_dict(problem).items() if isinstance(value, int | float)}
+    return f"{type(problem).__name__}({', '.join(f'{name}={value:g}' for name, value in known.items())})"
+
+
+def _listed(values: Sequence[Any]) -> str:
+    return ", ".join(map(str, values))
+
+
+def as_dict(result: Any) -> dict[str, Any]:
+    """Plain numbers, lists and words of a result."""
+    problem = problem_of(result)
+    said: dict[str, Any] = {
+        "kind": type(result).__name__,
+        "version": found("presage:__version__"),
+        "problem": None if problem is None else problem_as_dict(problem),
+    }
+    if isinstance(result, Comparison):
+        said |= {"agrees": result.agrees, "rows": [_row(row) for row in result.rows]}
+        said |= {"spectra": [plain(spectrum._asdict()) for spectrum in result.spectra]}
+    else:
+        lines = _every_line(result)
+        said |= {"observables": {line.name: line.value for line in lines}}
+        said |= {"error_bars": {line.name: line.bar for line in lines if not isnan(line.bar)}}
+        said |= {"meaning_of_bars": getattr(result, "solution", result).meaning_of_bars}
+        said |= {"meanings": {line.name: line.words for line in lines if line.words}}
+    if isinstance(result, Ensemble):
+        said |= {"d": result.d, "trainer": repr(result.trainer), "conditions": dict(result.conditions)}
+        said |= {"networks": _networks(result), "failures": dict(result.failures)}
+    return {**said, "caveats": list(result.caveats)}
+
+
+def _every_line(result: Any) -> list[Line]:
+    """The numbers that people ask for, then all others that have an error bar."""
+    lines = lines_of(result)
+    prediction = getattr(result, "solution", result)
+    known = {line.name for line in lines}
+    bars: Mapping[str, float] = getattr(prediction, "error_bars", {})
+    rest = [Line(name, float(getattr(prediction, name)), float(bar), "") for name, bar in bars.items()]
+    return [*lines, *(line for line in rest if line.name not in known)]
+
+
+def problem_as_dict(problem: Any) -> Any:
+    """The model by name, then every field of the problem and of its parts; a part itself by the text that makes it."""
+    if not isinstance(problem, LearningProblem):
+        return plain(problem)
+    things = [problem, *(getattr(problem, part) for part in problem.parts)]
+    found_in = {
+        name: next(plain(getattr(thing, name)) for thing in things if hasattr(thing, name)) for name in problem.names()
+    }
+    return {"model": problem.model.name, **found_in}
+
+
+def plain(value: Any) -> Any:
+    """A value as plain Python: numbers, lists, dicts and words; anything else by its text."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return float(value)
+    if isinstance(value, Mapping):
+        return {key: plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
+        return [plain(inner) for inner in value]
+    return repr(value)
+
+
+def _row(row: Row) -> dict[str, Any]:
+    return {**plain(row._asdict()), "agrees": bool(row.agrees)}
+
+
+def _networks(ensemble: Ensemble) -> list[dict[str, Any]]:
+    """One row a seed: its numbers and how it ended."""
+    rows = []
+    for index, seed in enumerate(ensemble.seeds):
+        row: dict[str, Any] = {"seed": seed, "d": ensemble.d}
+        row |= {one.name: float(getattr(ensemble, one.name)[index]) for one in ensemble.measured}
+        if hasattr(ensemble, "converged"):
+            row["converged"] = bool(ensemble.converged[index])
+        failure = ensemble.failures.get(seed)
+        rows.append({**row, "outcome": "done" if failure is None else f"failed: {failure}"})
+    return rows
+
+
+def to_dataframe(result: Any) -> pd.DataFrame:
+    """A table of pandas."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError("to_dataframe needs the package pandas. Install it with pip.", name="pandas") from error
+    if isinstance(result, Ensemble):
+        return pd.DataFrame(_networks(result)).set_index("seed")
+    if isinstance(result, Comparison):
+        return pd.DataFrame([_flat(row) for row in result.rows]).set_index("observable")
+    head = "threshold" if isinstance(result, SampleSizes) else "observable"
+    rows = [
+        {head: line.name, "value": line.value, "error_bar": line.bar, "meaning": line.words}
+        for line in lines_of(result)
+    ]
+    return pd.DataFrame(rows, columns=[head, "value", "error_bar", "meaning"]).set_index(head)
+
+
+def _flat(row: Row) -> dict[str, Any]:
+    """The row of a comparison with one column a number: the means at each d apart."""
+    told = {"observable": row.name, "prediction": row.prediction, "error_bar": row.error_bar}
+    for d, mean, error in zip(row.d, row.mean, row.standard_error, strict=True):
+        told |= {f"d_{d}": float(mean), f"d_{d}_error": float(error)}
+    return {**told, "limit": row.a, "limit_error": row.a_error, "z": row.z, "agrees": bool(row.agrees)}
