@@ -65,7 +65,7 @@ class Given:
 
     def texts(self) -> dict[str, str]:
         """Every field as written, or as a view begins; one that is not there and has no text is left out."""
-        begin = {name: _begin(self.chosen, name) for name in self.fields}
+        begin = {name: begins(self.chosen, name) for name in self.fields}
         written = {name: text for name, text in self.written.items() if text is not None}
         found = {name: written.get(name, begin[name]) for name in self.fields}
         return {name: text for name, text in found.items() if text is not None}
@@ -172,15 +172,16 @@ def _short(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _begin(chosen: models.Chosen, name: str) -> str | None:
+def begins(chosen: models.Chosen, name: str) -> str | None:
     """What a view begins with, as one writes it; None where the field is left to its default, or is not there."""
     field, begin = chosen.problem.fields[name], chosen.problem.begin
     if name in begin:
         return _short(begin[name]) if isinstance(begin[name], str | int | float) else None
     if isinstance(field, Number):
-        return None if field.example is None else f"{field.example:g}"
+        number = field.example if field.default is None else field.default
+        return None if number is None else _short(number)
     if isinstance(field, Choice):
-        return field.options[0]
+        return field.options[0] if field.default is None else str(field.default)
     return targets.in_words(field.example) if isinstance(field, Part) and targets.syntax(field) else None
 
 
@@ -325,7 +326,7 @@ def _help(name: str, having: Sequence[models.Chosen], count: int) -> str:
     """What a field means and begins with; where problems differ, those that are not like the first by their names."""
     said: dict[str, dict[str | None, list[str]]] = {}
     for one in having:
-        said.setdefault(_words(one.problem.fields[name]), {}).setdefault(_begin(one, name), []).append(one.name)
+        said.setdefault(_words(one.problem.fields[name]), {}).setdefault(begins(one, name), []).append(one.name)
     sentences: list[str] = []
     for words, defaults in said.items():
         names = [each for alike in defaults.values() for each in alike]

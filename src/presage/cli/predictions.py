@@ -37,8 +37,8 @@ EXAMPLES = {
         "presage solve --model quadratic --target power:1.25,400 --alpha 1 --json",
     ),
     "curve": (
-        "presage curve --alpha 0.05:40:60log --plot curve.png",
-        "presage curve --alpha 0.1:1:4 --bayes --csv",
+        "presage curve --alpha 0.05:40:60log --noise 0.5 --plot curve.png",
+        "presage curve --alpha 0.1:1:4 --noise 0.5 --bayes --csv",
         "presage curve --model quadratic --weight-decay 0.01,0.1,1 --alpha 2 --json",
     ),
     "thresholds": (

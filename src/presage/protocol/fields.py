@@ -6,7 +6,8 @@ label of an axis.
 
     @dataclass(frozen=True)
     class Ridge(Declared):
-        alpha: float = field(metadata=declared(Number("samples over the dimension, n/d", above=0.0, example=2.0)))
+        alpha: float = field(metadata=declared(ALPHA))  # ALPHA = Number("samples over the dimension, n/d", above=0.0)
+        noise: float = field(default=NOISE.default, metadata=declared(NOISE))
 
 Nothing heavy is imported here: `presage solve --help` reads declarations too.
 """
@@ -48,6 +49,7 @@ class Number(Declaration):
     whole: bool = False
     optional: bool = False  # whether None is a value, for something that is not there
     scale: Literal["linear", "logarithmic"] = "linear"  # how it is drawn and swept
+    default: Any = None  # what it is where it is left out, in Python and in every view; None where there is no such
     example: float | None = None  # what a view begins with where there is no default
     label: str = ""  # of an axis, where the words are too long
     reason: str = ""  # why it must be so; the words by default
@@ -81,6 +83,7 @@ class Choice(Declaration):
     """One of a few words."""
 
     options: tuple[str, ...] = ()
+    default: Any = None  # what it is where it is left out, in Python and in every view; None where there is no such
     reason: str = "there is no other"
 
     def checked(self, name: str, value: Any) -> Any:
