@@ -25,7 +25,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import presage as ps
-from presage.cli import errors, figure, lookup, models, options, predictions, spectrum, sweep, training
+from presage.cli import errors, figure, lookup, models, options, predictions, problem_options, spectrum, sweep, training
 from presage.cli.app import app
 from presage.cli.errors import CommandError, in_options, option, told
 from presage.cli.grids import grid
@@ -876,7 +876,7 @@ def test_the_help_has_every_model_and_what_each_declares():
 @pytest.mark.parametrize("named", [named for model in every_model() for named in model.named], ids=lambda one: one.name)
 def test_what_is_left_out_of_a_command_is_what_python_takes(named):
     """The help imports no function, so that both read the declaration: a default that differs would be two problems."""
-    begin = {name: options.begins(models.choose(named.name), name) for name in named.fields}
+    begin = {name: problem_options.begins(models.choose(named.name), name) for name in named.fields}
     python = inspect.signature(found(named.make)).parameters
     for name, field in named.fields.items():
         default = python[name].default

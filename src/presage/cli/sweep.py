@@ -163,7 +163,9 @@ def sweep(
         problem, options = planned.problem, {**planned.options, **_networks(d, seeds)}
         shown = planned.measured
     else:
-        _refuse_training(run, {"--d": d, "--seeds": seeds, "--trainer": trainer, "--task": task})
+        _refuse_training(
+            run, {"--d": None if given.samples.n else d, "--seeds": seeds, "--trainer": trainer, "--task": task}
+        )
         given.must_answer(verb)
         problem, options = given.problem(**first), {}
         shown = given.observables(verb)

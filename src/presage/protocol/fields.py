@@ -55,6 +55,8 @@ class Number(Declaration):
     reason: str = ""  # why it must be so; the words by default
     remedy: str = ""  # by default: use for example the example
     plays_no_part_in: tuple[str, ...] = ()  # verbs whose answer does not depend on it
+    usual_up_to: float | None = None  # beyond this, which is allowed, another unit may be meant
+    hint: str = ""  # what to say then
 
     def checked(self, name: str, value: Any) -> Any:
         if self.optional and value is None:
@@ -71,6 +73,11 @@ class Number(Declaration):
             return checks.integer(name, value, at_least=least, at_most=most, reason=reason, remedy=remedy)
         bounds = {"above": self.above, "at_least": self.at_least, "at_most": self.at_most}
         return checks.real(name, value, reason=reason, remedy=remedy, **bounds)
+
+    def hinted(self, name: str, value: Any) -> str | None:
+        """What to say of a value that is allowed and looks as if another unit were meant; None of any other."""
+        unusual = self.usual_up_to is not None and value is not None and value > self.usual_up_to
+        return f"<{name}={value:g}>, {self.words}, is unusually large: {self.hint}." if unusual else None
 
     def axis(self, name: str) -> str:
         """The label of an axis along this number."""

@@ -42,6 +42,8 @@ ALPHA = Number(
     scale="logarithmic",
     example=0.5,
     reason="it is the number of samples over the squared dimension, n/d^2",
+    usual_up_to=1000.0,
+    hint="a number of samples is told together with its dimension, <n=20000> and <d=400>",
     plays_no_part_in=("thresholds",),
 )
 NOISE = Number(
@@ -63,6 +65,8 @@ KAPPA = Number(
     default=1.0,
     example=1.0,
     reason="it is the width of the student over the dimension, m/d",
+    usual_up_to=10.0,
+    hint="a width of 100 at d = 400 is <kappa=0.25>",
     remedy="Use for example <kappa=1.0>.",
     plays_no_part_in=("bayes_optimal",),
 )

@@ -50,6 +50,9 @@ class Problem(LearningProblem):
                 "Give it an eigenvalue, or set <noise> > 0.",
             )
 
+    def samples_at_one(self, d: int) -> int:
+        return d * d
+
     @property
     def Q_0(self) -> float:
         """Second moment of the target's eigenvalues."""

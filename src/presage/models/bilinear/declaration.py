@@ -28,6 +28,8 @@ ALPHA = Number(
     scale="logarithmic",
     example=0.5,
     reason="it is the number of samples over the number of entries of the target",
+    usual_up_to=1000.0,
+    hint="a number of samples is told together with its dimension, <n=20000> and <d=400>",
     plays_no_part_in=("thresholds",),
 )
 NOISE = Number(

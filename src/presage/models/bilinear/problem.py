@@ -73,6 +73,10 @@ class BilinearProblem(LearningProblem):
                 "Use for example <target=GaussianProduct(0.5)>, or <bilinear_regression> for a rectangular target.",
             )
 
+    def samples_at_one(self, d: int) -> int:
+        """Entries of the target, whose shorter side is d."""
+        return d * round(self.target.aspect * d)
+
     @property
     def Q_0(self) -> float:
         """Size of the target: the variance of a clean measurement."""

@@ -54,6 +54,9 @@ class DiagonalProblem(LearningProblem):
                 "Scale the entries, or set <noise> > 0.",
             )
 
+    def samples_at_one(self, d: int) -> int:
+        return d
+
     @property
     def Q_0(self) -> float:
         """Size of the target: the variance of a clean label."""
