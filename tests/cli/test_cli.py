@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import importlib
 import inspect
 import io
@@ -24,7 +25,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import presage as ps
-from presage.cli import errors, figure, lookup, models, predictions, spectrum, sweep, training
+from presage.cli import errors, figure, lookup, models, options, predictions, problem_options, spectrum, sweep, training
 from presage.cli.app import app
 from presage.cli.errors import CommandError, in_options, option, told
 from presage.cli.grids import grid
@@ -36,7 +37,8 @@ from presage.protocol.trainer import Trainer
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM: Any = get_command(app)
-QUADRATIC = ["--model", "quadratic", "--alpha", "1", "--weight-decay", "0.1"]
+NOISY = ["--noise", "0.5"]
+QUADRATIC = ["--model", "quadratic", "--alpha", "1", "--weight-decay", "0.1", *NOISY]
 NETWORK = ps.quadratic_network(ps.MarchenkoPastur(0.5), alpha=1.0, weight_decay=0.1, noise=0.5)
 
 
@@ -92,7 +94,7 @@ class TestSolve:
 
     def test_the_table_has_the_numbers_and_their_error_bars(self):
         known = ps.solve(ps.attention(ps.MarchenkoPastur(0.5), alpha=0.5, weight_decay=0.01, noise=0.5))
-        out = run("solve").stdout
+        out = run("solve", *NOISY).stdout
         for name in ("test_error", "rank"):
             (line,) = [line for line in out.splitlines() if line.startswith(name)]
             value, bar = (float(word) for word in line.split()[1:3])
@@ -134,7 +136,7 @@ class TestSolve:
         assert f"{best.value:.6g}" in run("solve", *QUADRATIC, "--optimal").stdout
 
     def test_caveats_are_printed(self):
-        arguments = ["solve", "--model", "quadratic", "--target", "semicircle:1"]
+        arguments = ["solve", "--model", "quadratic", "--target", "semicircle:1", *NOISY]
         (caveat,) = ps.solve(ps.quadratic_network(ps.Semicircle(), alpha=0.5, weight_decay=0.01, noise=0.5)).caveats
         assert caveat in from_json(*arguments)["caveats"]
         assert caveat in " ".join(run(*arguments).stdout.split())
@@ -149,7 +151,7 @@ class TestSolve:
         ],
     )
     def test_every_model_is_that_of_the_library(self, model, problem):
-        found = from_json("solve", "--model", model)
+        found = from_json("solve", "--model", model, *NOISY)
         assert found["test_error"] == pytest.approx(ps.solve(problem).test_error, rel=1e-9)
 
 
@@ -182,13 +184,13 @@ class TestTargets:
         np.save(file, matrix)
         law = ps.SingularValueMasses(np.linalg.svd(matrix, compute_uv=False), aspect=2.0)
         known = ps.solve(ps.bilinear_regression(law, alpha=0.5, noise=0.5, weight_decay=0.01)).test_error
-        found = from_json("solve", "--model", "bilinear", "--target", str(file))
+        found = from_json("solve", "--model", "bilinear", "--target", str(file), *NOISY)
         assert found["test_error"] == pytest.approx(known, rel=1e-9)
 
 
 class TestCurve:
     def test_rows_are_points_of_the_library(self):
-        found = from_json("curve", "--model", "quadratic", "--alpha", "0.1:10:3log", "--bayes")
+        found = from_json("curve", "--model", "quadratic", "--alpha", "0.1:10:3log", "--bayes", *NOISY)
         assert [row["alpha"] for row in found["rows"]] == pytest.approx([0.1, 1.0, 10.0])
         for row in found["rows"]:
             problem = ps.quadratic_network(ps.MarchenkoPastur(0.5), alpha=row["alpha"], weight_decay=0.01, noise=0.5)
@@ -198,7 +200,7 @@ class TestCurve:
 
     @pytest.mark.parametrize("option", ["--noise", "--weight-decay", "--kappa"])
     def test_any_number_may_be_the_grid(self, option):
-        rows = from_csv("curve", "--model", "quadratic", "--alpha", "1", option, "0.5,1")
+        rows = from_csv("curve", "--model", "quadratic", "--alpha", "1", *NOISY, option, "0.5,1")
         name = option.strip("-").replace("-", "_")
         assert [float(row[name]) for row in rows] == [0.5, 1.0]
         known = ps.quadratic_network(ps.MarchenkoPastur(0.5), alpha=1.0, weight_decay=0.01, noise=0.5)
@@ -242,7 +244,7 @@ class TestCurve:
 
 class TestSpectrum:
     def test_the_density_has_the_mass_of_its_bulks(self):
-        found = from_json("spectrum", "--model", "quadratic", "--alpha", "4", "--points", "400")
+        found = from_json("spectrum", "--model", "quadratic", "--alpha", "4", "--points", "400", *NOISY)
         solution = ps.solve(ps.quadratic_network(ps.MarchenkoPastur(0.5), alpha=4.0, weight_decay=0.01, noise=0.5))
         assert found["zero"] == pytest.approx(1.0 - solution.rank)
         assert [bulk["mass"] for bulk in found["bulks"]] == pytest.approx([bulk.mass for bulk in solution.bulks])
@@ -283,7 +285,7 @@ class TestThresholdsAndBayes:
         assert re.search(r"perfect_recovery\s+none", run("thresholds", "--target", "semicircle:1").stdout)
 
     def test_thresholds_of_a_matrix_without_symmetry(self):
-        found = from_json("thresholds", "--model", "bilinear", "--target", "product:0.3,2")
+        found = from_json("thresholds", "--model", "bilinear", "--target", "product:0.3,2", *NOISY)
         known = ps.thresholds(ps.bilinear_regression(ps.GaussianProduct(0.3, 2.0), alpha=0.5, noise=0.5))
         assert found["strong_recovery"] == pytest.approx(known.strong_recovery)
         assert found["caveats"] == list(known.caveats)
@@ -359,7 +361,7 @@ class TestTraining:
         assert said in run("simulate", *QUADRATIC, "--d", "8", *arguments, code=2).stderr
 
     def test_networks_of_chosen_seeds_and_matrices_on_several_processes(self):
-        arguments = ["simulate", "--model", "bilinear", "--d", "8", "--seeds", "3,5", "--workers", "2"]
+        arguments = ["simulate", "--model", "bilinear", *NOISY, "--d", "8", "--seeds", "3,5", "--workers", "2"]
         found = from_json(*arguments)
         problem = ps.bilinear_regression(ps.GaussianProduct(0.5), alpha=0.5, noise=0.5, weight_decay=0.01)
         known = ps.simulate(problem, d=8, seeds=[3, 5], processes=1)
@@ -411,7 +413,7 @@ class TestTraining:
 
 
 class TestSweep:
-    GRID = ("--model", "quadratic", "--alpha", "0.5,2", "--weight-decay", "0.1:0.3:2")
+    GRID = ("--model", "quadratic", "--alpha", "0.5,2", "--weight-decay", "0.1:0.3:2", *NOISY)
 
     def test_cells_are_points_of_the_library(self, tmp_path):
         rows = from_csv("sweep", "solve", *self.GRID, "--workers", "1")
@@ -916,15 +918,42 @@ def test_the_help_has_every_model_and_what_each_declares():
                 assert "".join(field.words[1:].split()) in alone
 
 
-def test_what_a_view_begins_with_is_the_default_of_the_function():
-    """The help imports no function: where one has a default, the declaration must say the same, or say another."""
+@pytest.mark.parametrize("named", [named for model in every_model() for named in model.named], ids=lambda one: one.name)
+def test_what_is_left_out_of_a_command_is_what_python_takes(named):
+    """The help imports no function, so that both read the declaration: a default that differs would be two problems."""
+    begin = {name: problem_options.begins(models.choose(named.name), name) for name in named.fields}
+    python = inspect.signature(found(named.make)).parameters
+    for name, field in named.fields.items():
+        default = python[name].default
+        assert getattr(field, "default", None) == (None if default is inspect.Parameter.empty else default)
+        if default not in (None, inspect.Parameter.empty):
+            assert begin[name] is not None
+            assert type(default)(begin[name]) == default
+        elif default is None and getattr(field, "example", None) is None:
+            assert begin[name] is None
+    given = options.Given(models.choose(named.name), {}).problem()
+    required = {name for name, parameter in python.items() if parameter.default in (None, inspect.Parameter.empty)}
+    written = {name: getattr(field, "example", None) for name, field in named.fields.items() if name in required}
+    target = written.pop("target", None)
+    assert isinstance(target, str)
+    law = eval(target, vars(ps))
+    assert given == found(named.make)(law, **written)
+
+
+def test_parts_of_problems_have_the_defaults_that_are_declared():
+    kinds = (ps.Softmax, ps.Linear, ps.Huber, ps.PairComparison, ps.BilinearProblem, ps.DiagonalProblem, ps.Problem)
+    for kind in kinds:
+        for field in dataclasses.fields(kind):
+            declared = field.metadata["presage"]
+            default = None if field.default is dataclasses.MISSING else field.default
+            assert getattr(declared, "default", None) == default, (kind, field.name)
+
+
+def test_networks_are_as_many_as_in_python():
     for model in every_model():
-        for problem in model.named:
-            for parameter in inspect.signature(found(problem.make)).parameters.values():
-                field: Any = problem.fields.get(parameter.name)
-                if field is None or parameter.name in problem.begin or parameter.default in (None, parameter.empty):
-                    continue
-                assert (getattr(field, "example", None) or field.options[0]) == parameter.default, (problem.name, field)
+        python = inspect.signature(found(model.verbs["simulate"])).parameters
+        for command in (training.simulate, training.compare):
+            assert int(inspect.signature(command).parameters["seeds"].default) == python["seeds"].default
 
 
 def test_models_declare_what_their_answers_show():

@@ -101,3 +101,12 @@ def test_a_field_without_words_is_found():
 def test_the_models_of_presage_pass(problem):
     report = ps.check_model(problem, d=(20, 40))
     assert report.ok, str(report)
+
+
+def test_a_field_that_has_another_default_than_it_declares():
+    @dataclass(frozen=True)
+    class Twofold(Ridge):  # type: ignore[misc, valid-type]
+        extra: float = field(default=0.0, metadata=ps.declared(ps.Number("one more", default=0.5)))
+
+    report = str(ps.check_model(Twofold(alpha=1.0, ridge=0.1)))
+    assert "the declaration of extra has the default 0.5, and the field has another or none" in report

@@ -62,17 +62,18 @@ def told(written: Mapping[str, Any]) -> Iterator[None]:
 def in_options(error: BaseException) -> str:
     """A message of the library with its arguments as the options of the running command."""
     if isinstance(error, InputError):
-        must, reason, remedy = (_spelled(text) for text in error.marked.values())
+        must, reason, remedy = (spelled(text) for text in error.marked.values())
         name, got = error.name, f"{error.name}={error.value!r}"
         if error.name in _written.get():
             name, got = option(error.name), f"{option(error.name)} {_given(error.name, error.value)}"
         return f"`{name}` must {must}: {reason}. Got {got}. {remedy}"
     if isinstance(error, ComputationError):
-        return " ".join(_spelled(text) for text in error.marked.values())
-    return _spelled(getattr(error, "text", str(error)))
+        return " ".join(spelled(text) for text in error.marked.values())
+    return spelled(getattr(error, "text", str(error)))
 
 
-def _spelled(text: str) -> str:
+def spelled(text: str) -> str:
+    """A marked text of the library with its arguments as the options of the running command."""
     return in_words(text, _spell)
 
 

@@ -9,17 +9,16 @@ import dataclasses
 import functools
 import inspect
 import itertools
+import sys
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from typer.core import TyperCommand
-from typer.main import get_command
 
-from presage.cli import grids, models, targets
+from presage.cli import grids, models, samples, targets
 from presage.cli.errors import (
     COMMANDS,
     CommandError,
@@ -27,18 +26,20 @@ from presage.cli.errors import (
     InterruptionError,
     in_options,
     option,
+    spelled,
     told,
     wants_traceback,
 )
+from presage.cli.problem_options import begins, problem_options, sample_options, short
+from presage.cli.samples import NOTHING, Samples
 from presage.protocol.errors import ComputationError, InputError
-from presage.protocol.fields import Choice, Declaration, Number, Part
+from presage.protocol.fields import Declaration, Number, Part
 from presage.protocol.observables import Observable
+from presage.protocol.problem import marked_hints
 
-PANEL = "The problem"
 # Where the context of a command keeps the problem that was named, its options, and what was written for them.
 CHOSEN, MADE, WRITTEN = "presage.chosen", "presage.made", "presage.written"
 ARGUMENTS = {"workers": "processes", "dask": "executor"}  # parameters of commands that the library names otherwise
-FEW = 3  # names that are listed in the help of an option
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,6 +49,8 @@ class Given:
     chosen: models.Chosen
     written: Mapping[str, str | None]  # by the names of fields
     unused: frozenset[str] = frozenset()  # numbers that play no part in the answer, and are not told
+    samples: Samples = NOTHING
+    hinted: set[str] = dataclasses.field(default_factory=set, compare=False)  # numbers of which a hint was told
 
     def __post_init__(self) -> None:
         for name, text in self.written.items():
@@ -65,7 +68,7 @@ class Given:
 
     def texts(self) -> dict[str, str]:
         """Every field as written, or as a view begins; one that is not there and has no text is left out."""
-        begin = {name: _begin(self.chosen, name) for name in self.fields}
+        begin = {name: begins(self.chosen, name) for name in self.fields}
         written = {name: text for name, text in self.written.items() if text is not None}
         found = {name: written.get(name, begin[name]) for name in self.fields}
         return {name: text for name, text in found.items() if text is not None}
@@ -108,7 +111,7 @@ class Given:
 
     def is_logarithmic(self, name: str) -> bool:
         """Whether a grid is evenly spaced in its logarithm."""
-        return grids.is_logarithmic(self.texts()[name])
+        return grids.is_logarithmic((self.samples.n if name == samples.ALPHA else None) or self.texts()[name])
 
     def problem(self, **at: float) -> Any:
         """The problem, at one point of its grids."""
@@ -122,7 +125,20 @@ class Given:
                 values[name] = targets.law(option(name), texts.get(name, ""), field)
             elif name in texts and name not in values:
                 values[name] = texts[name]
-        return self.chosen.problem(**values)
+        problem = self.chosen.problem(**values)
+        self._hint(problem)
+        return problem
+
+    def counted(self, problem: Any) -> dict[str, int]:
+        """The number of samples of a problem at the --d that was written; nothing where none was."""
+        return {} if self.samples.d is None else {"n": problem.samples(self.samples.d)}
+
+    def _hint(self, problem: Any) -> None:
+        """Say once, before anything is computed, which numbers look as if another unit were meant."""
+        for name, text in marked_hints(problem).items():
+            if name not in self.hinted:
+                self.hinted.add(name)
+                sys.stderr.write(f"hint: {spelled(text)}\n")
 
     def without_what_plays_no_part_in(self, verb: str) -> Given:
         """The same problem for an answer that does not depend on some of its numbers; a grid is told all the same."""
@@ -138,12 +154,14 @@ class Given:
                 found[name] = text
             elif name not in self.unused:
                 found[name] = self._whole(grids.number(option(name), text), name)
-        return found
+        if self.samples.n is not None and grids.is_grid(self.samples.n):
+            del found[samples.ALPHA]
+        return found | samples.told(self)
 
     def title(self) -> str:
         """The whole problem in a line."""
         model, *said = self.described().items()
-        return ", ".join([model[1], *(f"{self._title_of(name)} {_short(value)}" for name, value in said)])
+        return ", ".join([model[1], *(f"{self._title_of(name)} {short(value)}" for name, value in said)])
 
     def axis(self, name: str) -> str:
         """The label of an axis along a field."""
@@ -156,7 +174,7 @@ class Given:
         for name, text in self.written.items():
             is_file = isinstance(self.fields.get(name), Part) and text is not None and text.endswith(".npy")
             found[option(name)] = str(Path(str(text)).absolute()) if is_file else text
-        return found
+        return found if self.samples.n is None else {**found, option(samples.ALPHA): None, "--n": self.samples.n}
 
     def _whole(self, value: float, name: str) -> float | int:
         field = self.fields[name]
@@ -164,24 +182,8 @@ class Given:
 
     def _title_of(self, name: str) -> str:
         """A number by its label, unless that is a formula; then by its option."""
-        label = field.label if isinstance(field := self.fields[name], Number) else ""
+        label = field.label if isinstance(field := self.fields.get(name), Number) else ""
         return label if label and "$" not in label else option(name).strip("-").replace("-", " ")
-
-
-def _short(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _begin(chosen: models.Chosen, name: str) -> str | None:
-    """What a view begins with, as one writes it; None where the field is left to its default, or is not there."""
-    field, begin = chosen.problem.fields[name], chosen.problem.begin
-    if name in begin:
-        return _short(begin[name]) if isinstance(begin[name], str | int | float) else None
-    if isinstance(field, Number):
-        return None if field.example is None else f"{field.example:g}"
-    if isinstance(field, Choice):
-        return field.options[0]
-    return targets.in_words(field.example) if isinstance(field, Part) and targets.syntax(field) else None
 
 
 class Command(TyperCommand):
@@ -224,14 +226,15 @@ class ProblemCommand(Command):
     def get_params(self, ctx: Any) -> list[Any]:
         """The options of the problem, then those of the command; its arguments come first."""
         params = super().get_params(ctx)
+        own = {param.name for param in params}
         if MADE not in ctx.meta:
             chosen: models.Chosen | None = ctx.meta.get(CHOSEN)
-            for name in {param.name for param in params} & ({*chosen.problem.fields} if chosen else set()):
+            for name in own & ({*chosen.problem.fields} if chosen else set()):
                 raise CommandError(
                     f"`--model {chosen.name if chosen else ''}` has a field {name}, and `{ctx.command_path}` has an "
                     "option of that name. Give the field another."
                 )
-            ctx.meta[MADE] = problem_options(chosen)
+            ctx.meta[MADE] = [*problem_options(chosen), *sample_options(chosen, own)]
         arguments = [param for param in params if param.param_type_name == "argument"]
         return [*arguments, *ctx.meta[MADE], *(param for param in params if param not in arguments)]
 
@@ -244,7 +247,11 @@ def takes_problem(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def run(context: typer.Context, **values: Any) -> None:
         written = dict(context.meta[WRITTEN])
-        command(Given(models.choose(written.pop("model")), written), **values)
+        chosen = models.choose(written.pop("model"))
+        n, d = (None if name in chosen.problem.fields else written.pop(name, None) for name in ("n", "d"))
+        if n is not None and "d" in values and _is_written(context, "d"):
+            d = values["d"]  # of the networks that the command trains
+        command(_with_samples(Given(chosen, written), Samples(n, samples.dimension(d))), **values)
 
     first = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
     kept = [p.replace(annotation=hints[p.name], kind=inspect.Parameter.KEYWORD_ONLY) for p in own]
@@ -253,6 +260,20 @@ def takes_problem(command: Callable[..., None]) -> Callable[..., None]:
     run.__annotations__ = {p.name: p.annotation for p in kept}
     del run.__wrapped__  # typer reads the signature of what it wraps, if there is such
     return run
+
+
+def _is_written(context: typer.Context, name: str) -> bool:
+    """Whether a parameter of a command was written, and is not its default."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _with_samples(given: Given, written: Samples) -> Given:
+    """The problem at the alpha of the samples that were written, where they were."""
+    if written.n is None:
+        return dataclasses.replace(given, samples=written)
+    texts = {**given.written, samples.ALPHA: samples.alphas(given, written)}
+    return dataclasses.replace(given, written=texts, samples=written)
 
 
 def _named(args: Sequence[str]) -> str | None:
@@ -266,81 +287,3 @@ def _named(args: Sequence[str]) -> str | None:
         elif word.startswith("--model="):
             found = word.removeprefix("--model=")
     return found
-
-
-@cache
-def _all() -> tuple[models.Chosen, ...]:
-    return tuple(models.known().values())
-
-
-def problem_options(chosen: models.Chosen | None) -> list[Any]:
-    """The options of the problem that was named; those that others have are read too, and not listed."""
-    shown = _all() if chosen is None else (chosen,)
-    fields: dict[str, bool] = dict.fromkeys((name for one in shown for name in one.problem.fields), True)
-    fields |= {name: False for one in _all() for name in one.problem.fields if name not in fields}
-    parameters = [_parameter("model", models.default(), _model_option())]
-    for name, listed in fields.items():
-        having = shown if listed else tuple(one for one in _all() if name in one.problem.fields)
-        parameters.append(_parameter(name, None, _field_option(name, having, hidden=not listed)))
-
-    def stub(**values: Any) -> None:
-        """What typer reads the options of."""
-
-    stub.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    stub.__annotations__ = {p.name: p.annotation for p in parameters}
-    app = typer.Typer(add_completion=False)
-    app.command()(stub)
-    return list(get_command(app).params)
-
-
-def _parameter(name: str, default: str | None, described: Any) -> inspect.Parameter:
-    annotation = Annotated[str | None, described]
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-
-
-def _model_option() -> Any:
-    return typer.Option(
-        "--model",
-        help=f"{', '.join(models.known())}, or {models.OWN} for a problem of your own.",
-        metavar="NAME",
-        autocompletion=models.complete,
-        rich_help_panel=PANEL,
-    )
-
-
-def _field_option(name: str, shown: Sequence[models.Chosen], *, hidden: bool) -> Any:
-    having = [one for one in shown if name in one.problem.fields]
-    kind = type(having[0].problem.fields[name])
-    return typer.Option(
-        option(name),
-        help=_help(name, having, len(shown)),
-        metavar={Number: "NUMBER", Part: "LAW"}.get(kind, "WHICH"),
-        show_default=False,  # it is None, so that what was left out can be told from what was written
-        hidden=hidden,
-        rich_help_panel=PANEL,
-    )
-
-
-def _help(name: str, having: Sequence[models.Chosen], count: int) -> str:
-    """What a field means and begins with; where problems differ, those that are not like the first by their names."""
-    said: dict[str, dict[str | None, list[str]]] = {}
-    for one in having:
-        said.setdefault(_words(one.problem.fields[name]), {}).setdefault(_begin(one, name), []).append(one.name)
-    sentences: list[str] = []
-    for words, defaults in said.items():
-        names = [each for alike in defaults.values() for each in alike]
-        rare = count > 1 and (sentences or len(having) <= FEW)
-        sentences.append(f"{', '.join(names)}: {words}." if rare else f"{words[0].upper()}{words[1:]}.")
-        (usual, _), *others = defaults.items()
-        also = "; ".join(f"{', '.join(alike)} {begin}" for begin, alike in others if begin is not None)
-        default = f"Default {usual}{f' ({also})' if also else ''}."
-        if usual is not None and default not in sentences:
-            sentences.append(default)
-    return " ".join(sentences)
-
-
-def _words(field: Declaration) -> str:
-    if isinstance(field, Choice):
-        return f"{field.words}: {', '.join(field.options[:-1])} or {field.options[-1]}"
-    ways = targets.syntax(field) if isinstance(field, Part) else ""
-    return f"{field.words}: {ways}" if ways else field.words

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from presage.cli import numbers
+from presage.cli import numbers, samples
 from presage.cli.errors import CommandError, FailedError, in_options, option
 from presage.cli.options import Given, takes_problem
 from presage.cli.output import (
@@ -37,8 +37,8 @@ EXAMPLES = {
         "presage solve --model quadratic --target power:1.25,400 --alpha 1 --json",
     ),
     "curve": (
-        "presage curve --alpha 0.05:40:60log --plot curve.png",
-        "presage curve --alpha 0.1:1:4 --bayes --csv",
+        "presage curve --alpha 0.05:40:60log --noise 0.5 --plot curve.png",
+        "presage curve --alpha 0.1:1:4 --noise 0.5 --bayes --csv",
         "presage curve --model quadratic --weight-decay 0.01,0.1,1 --alpha 2 --json",
     ),
     "thresholds": (
@@ -167,8 +167,10 @@ def curve(
         say(out, given.title())
         columns = [one.name for one in observables if one.brief]
         columns += ["bayes_test_error"] if any("bayes_test_error" in row for row in rows) else []
-        lines = [[numbers.text(row[name]), *(_cell(row.get(column)) for column in columns)] for row in rows]
-        table(out, [heading(column) for column in (name, *columns)], lines)
+        counts = ["n"] if "n" in rows[0] and name == samples.ALPHA else []
+        places = [[numbers.text(row[name]), *(str(row[count]) for count in counts)] for row in rows]
+        lines = [[*at, *(_cell(row.get(column)) for column in columns)] for at, row in zip(places, rows, strict=True)]
+        table(out, [heading(column) for column in (name, *counts, *columns)], lines, stay=len(counts) + 2)
         tell_caveats(out, _gathered(name, rows))
 
     emit({"problem": given.described(), "grid": name, "rows": rows}, rows, human, json=json, csv=csv)
@@ -222,10 +224,11 @@ def _rows(given: Given, name: str, values: list[float], verb: str) -> tuple[list
             try:
                 before = _predict(problem, verb, before)
             except ps.SolveError as error:
-                yield {name: value, "caveats": [f"failed: {in_options(error)}"]}
+                yield {name: value, **given.counted(problem), "caveats": [f"failed: {in_options(error)}"]}
                 continue
+            at = {name: value, **given.counted(problem)}
             row = with_caveats(_numbers(before), before.caveats)
-            yield {name: value, **{key: number for key, number in row.items() if key != name}}
+            yield {**at, **{key: number for key, number in row.items() if key not in at}}
 
     out = console(stderr=True)
     bar = with_progress(solved(), len(values), words="solving", unit="points", show=out.is_terminal, console=out)
@@ -295,17 +298,31 @@ def thresholds(given: Given, json: Json = False, csv: Csv = False) -> None:
 
     given.must_answer("thresholds")
     given = given.without_what_plays_no_part_in("thresholds")
-    found = ps.thresholds(given.problem())
+    problem, d = given.problem(), given.samples.d
+    found = ps.thresholds(problem)
     values = {one.name: float(getattr(found, one.name)) for one in found.observables}
+    counts = {} if d is None else {name: _count(at, problem.samples_at_one(d)) for name, at in values.items()}
 
     def human(out: Console) -> None:
         say(out, given.title())
         lines = [
-            (one.name, "none" if isinf(values[one.name]) else numbers.cell(values[one.name]), one.words)
+            (
+                one.name,
+                "none" if isinf(values[one.name]) else numbers.cell(values[one.name]),
+                *(["none" if counts[one.name] is None else str(counts[one.name])] if counts else []),
+                one.words,
+            )
             for one in found.observables
         ]
-        table(out, ("threshold", "alpha", "meaning"), lines, words=("threshold", "meaning"))
+        columns = ("threshold", "alpha", *([f"n at d = {d}"] if counts else []), "meaning")
+        table(out, columns, lines, words=("threshold", "meaning"), stay=len(columns) - 1)
         tell_caveats(out, found.caveats)
 
     row = with_caveats(values, found.caveats)
+    row = {**{f"{name}_n": count for name, count in counts.items()}, **row}
     emit({"problem": given.described(), **row}, [row], human, json=json, csv=csv)
+
+
+def _count(alpha: float, samples_at_one: int) -> int | None:
+    """The samples of a threshold, at a dimension; None where there is no such threshold."""
+    return None if isinf(alpha) else round(alpha * samples_at_one)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = {
     "spectrum": (
-        "presage spectrum --alpha 4 --plot spectrum.png",
+        "presage spectrum --alpha 4 --noise 0.5 --plot spectrum.png",
         "presage spectrum --target masses:0@0.6,3@0.4 --singular-values --csv",
     ),
 }

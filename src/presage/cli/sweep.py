@@ -40,7 +40,7 @@ PANEL = "Where it runs"
 EXAMPLES = {
     "sweep": (
         "presage sweep solve --alpha 0.05:40:60log --noise 0,0.5 --store runs",
-        "presage sweep simulate --alpha 0.5,1 --d 50,100 --seeds 8 --store trained",
+        "presage sweep simulate --alpha 0.5,1 --noise 0.5 --d 50,100 --store trained",
         "presage sweep solve --alpha 0.05:40:600log --store runs --slurm 20",
         "presage sweep solve --alpha 0.1,1 --store runs --slurm-script sweep.sh",
     ),
@@ -162,7 +162,9 @@ def sweep(
         problem, options = planned.problem, {**planned.options, **_networks(d, seeds)}
         shown = planned.measured
     else:
-        _refuse_training(run, {"--d": d, "--seeds": seeds, "--trainer": trainer, "--task": task})
+        _refuse_training(
+            run, {"--d": None if given.samples.n else d, "--seeds": seeds, "--trainer": trainer, "--task": task}
+        )
         given.must_answer(verb)
         problem, options = given.problem(**first), {}
         shown = given.observables(verb)

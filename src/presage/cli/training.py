@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
 EXAMPLES = {
     "simulate": (
-        "presage simulate --d 20 --seeds 4",
+        "presage simulate --noise 0.5 --d 20 --seeds 4",
         "presage simulate --model quadratic --d 20 --seeds 3 --trainer lbfgs --csv",
         "presage simulate --d 20 --seeds 4 --keep weights --out weights.npz",
     ),
     "compare": (
-        "presage compare --d 50,100 --seeds 8",
-        "presage compare --model quadratic --alpha 1 --d 20,40 --seeds 4 --json",
+        "presage compare --noise 0.5 --d 50,100 --seeds 8",
+        "presage compare --model quadratic --noise 0.5 --d 20,40 --seeds 4 --json",
     ),
 }
 PANEL = "The training"

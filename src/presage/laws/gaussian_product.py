@@ -19,6 +19,8 @@ RANK = Number(
     above=0.0,
     at_most=1e4,
     example=0.5,
+    usual_up_to=10.0,
+    hint="it is a fraction, and a rank of 30 at d = 400 is 0.075",
     remedy="Use for example <rank=0.5>; for a target of vanishing rank use a small value such as 0.01.",
 )
 

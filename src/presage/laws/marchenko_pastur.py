@@ -20,6 +20,8 @@ KAPPA_0 = Number(
     at_most=1e6,
     example=0.5,
     reason="it is the width of the target over the dimension, m_0/d, and a target needs some width",
+    usual_up_to=10.0,
+    hint="it is a fraction, and a rank of 30 at d = 400 is 0.075",
     remedy="Use for example <kappa_0=0.5>; for a target of vanishing rank use a small value such as 0.01.",
 )
 

@@ -69,6 +69,13 @@ def _fields(trial: _Trial) -> Iterator[str]:
             )
         elif not declared[field.name].words.strip():
             yield f"the declaration of {field.name} has no words: say what it is."
+        else:
+            said = getattr(declared[field.name], "default", None)
+            if said is not None and said != field.default:
+                yield (
+                    f"the declaration of {field.name} has the default {said!r}, and the field has another or none: "
+                    f"write {field.name}: float = field(default=NUMBER.default, metadata=presage.declared(NUMBER))."
+                )
 
 
 def _identity(trial: _Trial) -> Iterator[str]:

@@ -6,7 +6,8 @@ label of an axis.
 
     @dataclass(frozen=True)
     class Ridge(Declared):
-        alpha: float = field(metadata=declared(Number("samples over the dimension, n/d", above=0.0, example=2.0)))
+        alpha: float = field(metadata=declared(ALPHA))  # ALPHA = Number("samples over the dimension, n/d", above=0.0)
+        noise: float = field(default=NOISE.default, metadata=declared(NOISE))
 
 Nothing heavy is imported here: `presage solve --help` reads declarations too.
 """
@@ -48,11 +49,14 @@ class Number(Declaration):
     whole: bool = False
     optional: bool = False  # whether None is a value, for something that is not there
     scale: Literal["linear", "logarithmic"] = "linear"  # how it is drawn and swept
+    default: Any = None  # what it is where it is left out, in Python and in every view; None where there is no such
     example: float | None = None  # what a view begins with where there is no default
     label: str = ""  # of an axis, where the words are too long
     reason: str = ""  # why it must be so; the words by default
     remedy: str = ""  # by default: use for example the example
     plays_no_part_in: tuple[str, ...] = ()  # verbs whose answer does not depend on it
+    usual_up_to: float | None = None  # beyond this, which is allowed, another unit may be meant
+    hint: str = ""  # what to say then
 
     def checked(self, name: str, value: Any) -> Any:
         if self.optional and value is None:
@@ -70,6 +74,11 @@ class Number(Declaration):
         bounds = {"above": self.above, "at_least": self.at_least, "at_most": self.at_most}
         return checks.real(name, value, reason=reason, remedy=remedy, **bounds)
 
+    def hinted(self, name: str, value: Any) -> str | None:
+        """What to say of a value that is allowed and looks as if another unit were meant; None of any other."""
+        unusual = self.usual_up_to is not None and value is not None and value > self.usual_up_to
+        return f"<{name}={value:g}>, {self.words}, is unusually large: {self.hint}." if unusual else None
+
     def axis(self, name: str) -> str:
         """The label of an axis along this number."""
         return self.label or self.words or name.replace("_", " ")
@@ -81,6 +90,7 @@ class Choice(Declaration):
     """One of a few words."""
 
     options: tuple[str, ...] = ()
+    default: Any = None  # what it is where it is left out, in Python and in every view; None where there is no such
     reason: str = "there is no other"
 
     def checked(self, name: str, value: Any) -> Any:

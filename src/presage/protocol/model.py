@@ -27,7 +27,8 @@ class NamedProblem:
     words: str  # what it is, in a line
     make: str  # "package.module:function" that makes it
     fields: Mapping[str, Declaration]  # what the function takes, by name, in the order in which it is told
-    begin: Mapping[str, Any] = field(default_factory=dict)  # what a view begins with, where it is not the default
+    # What a view begins with, where that is neither the default of the field nor its example.
+    begin: Mapping[str, Any] = field(default_factory=dict)
     lacks: Mapping[str, str] = field(default_factory=dict)  # verbs without an answer, each with the reason
     default: bool = False  # whether a view begins with it, where nobody names another
 

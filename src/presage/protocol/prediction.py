@@ -34,7 +34,10 @@ class Result(Recorded):
         def __getattr__(self, name: str) -> Any: ...
 
     def __str__(self) -> str:
-        return "\n".join([*self._lines(), *(f"caveat: {line}" for line in self.caveats)])
+        hints = getattr(getattr(self, "problem", None), "hints", ())
+        return "\n".join(
+            [*self._lines(), *(f"caveat: {line}" for line in self.caveats), *(f"hint: {line}" for line in hints)]
+        )
 
     def _lines(self) -> list[str]:
         """One line for each number with an error bar: its name, its value, its bar."""

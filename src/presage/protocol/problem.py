@@ -6,9 +6,12 @@ import dataclasses
 from typing import Any, ClassVar, Self
 
 from presage.protocol import checks
-from presage.protocol.fields import Declaration, Declared, declarations
+from presage.protocol.errors import in_python
+from presage.protocol.fields import Declaration, Declared, Number, declarations
 from presage.protocol.model import Model, found
 from presage.protocol.recorded import IN_HTML
+
+MOST_SAMPLES = 10**15
 
 
 class LearningProblem(Declared):
@@ -58,10 +61,49 @@ class LearningProblem(Declared):
         found = (declarations(thing).get(name) for thing in things if dataclasses.is_dataclass(thing))
         return next(filter(None, found), None)
 
+    def samples_at_one(self, d: int) -> int:
+        """Samples that ``alpha = 1`` stands for at dimension d: d^2 for a square matrix, d for a vector.
+
+        Each model says so for itself, since alpha is the number of samples over what it counts by.
+        """
+        reason = "alpha is the number of samples over some count, which only the model knows"
+        remedy = "Define samples_at_one(self, d) in its class, for example d * d for a matrix."
+        raise checks.complaint("problem", "say what its alpha counts by", reason, self, remedy)
+
+    def samples(self, d: int) -> int:
+        """The number of samples at dimension d, which `simulate` trains on."""
+        alpha: float = self.alpha  # type: ignore[attr-defined] # a model that counts samples has it
+        return round(alpha * self.samples_at_one(_dimension(d)))
+
+    def with_samples(self, n: int, *, d: int) -> Self:
+        """The same problem with the alpha of `n` samples at dimension d."""
+        reason, remedy = "it is a number of samples", "Use for example <n=20000>."
+        n = checks.integer("n", n, at_least=1, at_most=MOST_SAMPLES, reason=reason, remedy=remedy)
+        return self.replace(alpha=n / self.samples_at_one(_dimension(d)))
+
+    @property
+    def hints(self) -> tuple[str, ...]:
+        """Sentences about numbers that are allowed and look as if another unit were meant."""
+        return tuple(in_python(text) for text in marked_hints(self).values())
+
     def names(self) -> list[str]:
         """Names that `replace` understands: of the problem's own fields and of those of its parts, each once."""
         things = [self, *(getattr(self, part) for part in self.parts)]
         return list(dict.fromkeys(name for thing in things for name in _field_names(thing)))
+
+
+def marked_hints(problem: LearningProblem) -> dict[str, str]:
+    """The hints of a problem by the names of its numbers, marked for who spells them in another way than Python."""
+    things = [problem, *(getattr(problem, part) for part in problem.parts)]
+    found: dict[str, str | None] = {}
+    for thing in filter(dataclasses.is_dataclass, things):
+        numbers = {name: field for name, field in declarations(thing).items() if isinstance(field, Number)}
+        found |= {name: number.hinted(name, getattr(thing, name)) for name, number in numbers.items()}
+    return {name: text for name, text in found.items() if text is not None}
+
+
+def _dimension(d: int) -> int:
+    return checks.integer("d", d, at_least=1, reason="it is a dimension", remedy="Use for example <d=100>.")
 
 
 def _field_names(thing: Any) -> list[str]:

@@ -5,6 +5,8 @@ Nothing heavy is imported here: `presage --help` reads it.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from presage.protocol.fields import Number, Part
 from presage.protocol.model import Model, NamedProblem
 from presage.protocol.observables import Observable
@@ -40,6 +42,8 @@ ALPHA = Number(
     scale="logarithmic",
     example=0.5,
     reason="it is the number of samples over the squared dimension, n/d^2",
+    usual_up_to=1000.0,
+    hint="a number of samples is told together with its dimension, <n=20000> and <d=400>",
     plays_no_part_in=("thresholds",),
 )
 NOISE = Number(
@@ -47,6 +51,7 @@ NOISE = Number(
     symbol=r"\Delta",
     at_least=0.0,
     at_most=1e6,
+    default=0.0,
     example=0.5,
     reason="it is the variance of the label noise, and beyond 1e6 the labels hold nothing of the target",
     remedy="Use for example <noise=0.5>, or <noise=0.0> for clean labels.",
@@ -57,8 +62,11 @@ KAPPA = Number(
     label="width of the student  $m/d$",
     above=0.0,
     at_most=1e6,
+    default=1.0,
     example=1.0,
     reason="it is the width of the student over the dimension, m/d",
+    usual_up_to=10.0,
+    hint="a width of 100 at d = 400 is <kappa=0.25>",
     remedy="Use for example <kappa=1.0>.",
     plays_no_part_in=("bayes_optimal",),
 )
@@ -103,6 +111,7 @@ N_TOKENS = Number(
     at_least=2,
     at_most=MOST_TOKENS,
     whole=True,
+    default=2,
     example=2,
     reason="the softmax of a single entry is 1 whatever the weights, nothing can be learned",
     remedy="Use for example <n_tokens=2>; for one token use <quadratic_network>.",
@@ -114,16 +123,19 @@ N_TOKENS_FROM_ONE = Number(
     at_least=1,
     at_most=MOST_TOKENS,
     whole=True,
+    default=1,
     example=1,
     reason="a sample has at least one token",
     remedy="Use for example <n_tokens=2>; for one token use <quadratic_network>.",
 )
+N_TOKENS_LINEAR = replace(N_TOKENS_FROM_ONE, default=2, example=2)
 BETA = Number(
     "inverse temperature of the softmax",
     symbol=r"\beta",
     above=0.0,
     at_most=1e3,
     scale="logarithmic",
+    default=1.0,
     example=1.0,
     reason="it is the inverse temperature of a softmax",
     remedy="Use for example <beta=1.0>; leave <beta_0> out to give the target the learner's <beta>.",
@@ -143,6 +155,7 @@ THRESHOLD = Number(
     "residual beyond which the loss grows linearly",
     above=0.0,
     scale="logarithmic",
+    default=1.0,
     example=1.0,
     reason="it is the residual beyond which the loss grows linearly",
     remedy="Use for example <threshold=1.0>.",
@@ -207,7 +220,6 @@ NOT_FIXED = (
     "they are known where a label fixes what is seen of the scores, as that of a linear or a softmax output does"
 )
 TWO_STRENGTHS = "its penalty has two strengths, and it is known for one"
-NOISY = {"alpha": 0.5, "noise": 0.5}
 
 MODEL = Model(
     name="attention",
@@ -251,7 +263,6 @@ MODEL = Model(
                 "beta_0": BETA_0,
                 "kappa": KAPPA,
             },
-            begin=NOISY,
             default=True,
         ),
         NamedProblem(
@@ -259,7 +270,6 @@ MODEL = Model(
             "two-layer network with quadratic activation and weight decay",
             f"{HERE}.named:quadratic_network",
             {"target": TARGET, "alpha": ALPHA, "weight_decay": WEIGHT_DECAY, "noise": NOISE, "kappa": KAPPA},
-            begin=NOISY,
         ),
         NamedProblem(
             "linear-attention",
@@ -270,10 +280,9 @@ MODEL = Model(
                 "alpha": ALPHA,
                 "weight_decay": WEIGHT_DECAY,
                 "noise": NOISE,
-                "n_tokens": N_TOKENS_FROM_ONE,
+                "n_tokens": N_TOKENS_LINEAR,
                 "kappa": KAPPA,
             },
-            begin={**NOISY, "n_tokens": 2},
         ),
         NamedProblem(
             "unfactorized",
@@ -288,14 +297,12 @@ MODEL = Model(
                 "beta": BETA,
                 "beta_0": BETA_0,
             },
-            begin=NOISY,
         ),
         NamedProblem(
             "hardmax",
             "attention to the token of the largest score alone, for two tokens",
             f"{HERE}.named:hardmax_attention",
             {"target": TARGET, "alpha": ALPHA, "noise": NOISE, "kappa": KAPPA},
-            begin=NOISY,
             lacks={**UNTRAINED, "thresholds": NOT_FIXED},
         ),
         NamedProblem(
@@ -311,7 +318,6 @@ MODEL = Model(
                 "beta_0": BETA_0,
                 "kappa": KAPPA,
             },
-            begin=NOISY,
             lacks={"thresholds": NOT_FIXED, "ridgeless": NOT_FIXED},
         ),
         NamedProblem(
@@ -327,7 +333,6 @@ MODEL = Model(
                 "n_tokens": N_TOKENS_FROM_ONE,
                 "kappa": KAPPA,
             },
-            begin=NOISY,
             lacks={"thresholds": NOT_FIXED, "ridgeless": NOT_FIXED},
         ),
         NamedProblem(
@@ -344,7 +349,6 @@ MODEL = Model(
                 "beta": BETA,
                 "beta_0": BETA_0,
             },
-            begin=NOISY,
             lacks=dict.fromkeys(LIMITS, TWO_STRENGTHS),
         ),
     ),

@@ -10,6 +10,16 @@ from presage.models.attention.channels.huber import Huber
 from presage.models.attention.channels.linear import Linear
 from presage.models.attention.channels.pair_comparison import PairComparison
 from presage.models.attention.channels.softmax import Softmax
+from presage.models.attention.declaration import (
+    BETA,
+    BETA_0,
+    KAPPA,
+    N_TOKENS,
+    N_TOKENS_FROM_ONE,
+    N_TOKENS_LINEAR,
+    NOISE,
+    THRESHOLD,
+)
 from presage.models.attention.penalties.elastic_spectral import ElasticSpectral
 from presage.models.attention.penalties.frobenius import Frobenius
 from presage.models.attention.penalties.nuclear_psd import NuclearPSD
@@ -21,18 +31,23 @@ def attention(
     *,
     alpha: float,
     weight_decay: float,
-    noise: float = 0.0,
-    n_tokens: int = 2,
-    beta: float = 1.0,
-    beta_0: float | None = None,
-    kappa: float = 1.0,
+    noise: float = NOISE.default,
+    n_tokens: int = N_TOKENS.default,
+    beta: float = BETA.default,
+    beta_0: float | None = BETA_0.default,
+    kappa: float = KAPPA.default,
 ) -> Problem:
     """Single-head tied softmax attention with weight decay on its factor W, of width ``m = kappa d``."""
     return Problem(target, Softmax(n_tokens, beta, beta_0), NuclearPSD(weight_decay), alpha, noise, kappa)
 
 
 def quadratic_network(
-    target: SpectralLaw, *, alpha: float, weight_decay: float, noise: float = 0.0, kappa: float = 1.0
+    target: SpectralLaw,
+    *,
+    alpha: float,
+    weight_decay: float,
+    noise: float = NOISE.default,
+    kappa: float = KAPPA.default,
 ) -> Problem:
     """Two-layer network with quadratic activation and weight decay: one token, identity output."""
     return Problem(target, Linear(1), NuclearPSD(weight_decay), alpha, noise, kappa)
@@ -43,9 +58,9 @@ def linear_attention(
     *,
     alpha: float,
     weight_decay: float,
-    noise: float = 0.0,
-    n_tokens: int = 2,
-    kappa: float = 1.0,
+    noise: float = NOISE.default,
+    n_tokens: int = N_TOKENS_LINEAR.default,
+    kappa: float = KAPPA.default,
 ) -> Problem:
     """Attention without its softmax: the T x T matrix of scores is the output."""
     return Problem(target, Linear(n_tokens), NuclearPSD(weight_decay), alpha, noise, kappa)
@@ -56,17 +71,22 @@ def unfactorized_attention(
     *,
     alpha: float,
     ridge: float,
-    noise: float = 0.0,
-    n_tokens: int = 2,
-    beta: float = 1.0,
-    beta_0: float | None = None,
+    noise: float = NOISE.default,
+    n_tokens: int = N_TOKENS.default,
+    beta: float = BETA.default,
+    beta_0: float | None = BETA_0.default,
 ) -> Problem:
     """Softmax attention whose symmetric matrix S is trained entry by entry, with a ridge on it."""
     return Problem(target, Softmax(n_tokens, beta, beta_0), Frobenius(ridge), alpha, noise)
 
 
 def hardmax_attention(
-    target: SpectralLaw, *, alpha: float, noise: float = 0.0, weight_decay: float = 0.0, kappa: float = 1.0
+    target: SpectralLaw,
+    *,
+    alpha: float,
+    noise: float = NOISE.default,
+    weight_decay: float = 0.0,
+    kappa: float = KAPPA.default,
 ) -> Problem:
     """Attention to the token of the largest score alone, for two tokens: it has a Bayes-optimal error, but no slope."""
     return Problem(target, Hardmax(2), NuclearPSD(weight_decay), alpha, noise, kappa)
@@ -77,10 +97,10 @@ def pair_comparison(
     *,
     alpha: float,
     weight_decay: float,
-    noise: float = 0.0,
-    beta: float = 1.0,
-    beta_0: float | None = None,
-    kappa: float = 1.0,
+    noise: float = NOISE.default,
+    beta: float = BETA.default,
+    beta_0: float | None = BETA_0.default,
+    kappa: float = KAPPA.default,
 ) -> Problem:
     """Learn a quadratic score ``x' S x`` from which of two tokens is preferred, with weight decay on its factor W.
 
@@ -95,10 +115,10 @@ def robust_network(
     *,
     alpha: float,
     weight_decay: float,
-    noise: float = 0.0,
-    threshold: float = 1.0,
-    n_tokens: int = 1,
-    kappa: float = 1.0,
+    noise: float = NOISE.default,
+    threshold: float = THRESHOLD.default,
+    n_tokens: int = N_TOKENS_FROM_ONE.default,
+    kappa: float = KAPPA.default,
 ) -> Problem:
     """Quadratic network (linear attention for more tokens) trained with the Huber loss instead of the square."""
     return Problem(target, Huber(n_tokens, threshold), NuclearPSD(weight_decay), alpha, noise, kappa)
@@ -111,10 +131,10 @@ def elastic_attention(
     nuclear: float,
     ridge: float,
     lowest: float = -inf,
-    noise: float = 0.0,
-    n_tokens: int = 2,
-    beta: float = 1.0,
-    beta_0: float | None = None,
+    noise: float = NOISE.default,
+    n_tokens: int = N_TOKENS.default,
+    beta: float = BETA.default,
+    beta_0: float | None = BETA_0.default,
 ) -> Problem:
     """Softmax attention whose matrix S is trained entry by entry, with an elastic net on its eigenvalues."""
     return Problem(target, Softmax(n_tokens, beta, beta_0), ElasticSpectral(nuclear, ridge, lowest), alpha, noise)

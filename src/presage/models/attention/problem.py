@@ -23,8 +23,8 @@ class Problem(LearningProblem):
     channel: Channel = field(metadata=declared(CHANNEL))
     penalty: Penalty = field(metadata=declared(PENALTY))
     alpha: float = field(metadata=declared(ALPHA))
-    noise: float = field(default=0.0, metadata=declared(NOISE))
-    kappa: float = field(default=1.0, metadata=declared(KAPPA))
+    noise: float = field(default=NOISE.default, metadata=declared(NOISE))
+    kappa: float = field(default=KAPPA.default, metadata=declared(KAPPA))
 
     model = MODEL
     parts = ("channel", "penalty", "target")
@@ -49,6 +49,9 @@ class Problem(LearningProblem):
                 self.target,
                 "Give it an eigenvalue, or set <noise> > 0.",
             )
+
+    def samples_at_one(self, d: int) -> int:
+        return d * d
 
     @property
     def Q_0(self) -> float:

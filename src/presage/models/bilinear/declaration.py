@@ -5,6 +5,8 @@ Nothing heavy is imported here: `presage --help` reads it.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from presage.protocol.fields import Choice, Number, Part
 from presage.protocol.model import Model, NamedProblem
 from presage.protocol.observables import Observable
@@ -26,6 +28,8 @@ ALPHA = Number(
     scale="logarithmic",
     example=0.5,
     reason="it is the number of samples over the number of entries of the target",
+    usual_up_to=1000.0,
+    hint="a number of samples is told together with its dimension, <n=20000> and <d=400>",
     plays_no_part_in=("thresholds",),
 )
 NOISE = Number(
@@ -33,6 +37,7 @@ NOISE = Number(
     symbol=r"\Delta",
     at_least=0.0,
     at_most=1e6,
+    default=0.0,
     example=0.5,
     reason="it is the variance of the label noise",
     remedy="Use for example <noise=0.5>, or <noise=0.0> for clean labels.",
@@ -62,7 +67,13 @@ N_TOKENS = Number(
     reason="it is the number of tokens of a sequence, and a pair of distinct ones needs two",
     remedy="Use for example <n_tokens=2>.",
 )
-PAIRS = Choice("scores that are seen", options=("cross", "distinct", "all"), reason="it says which scores are seen")
+N_TOKENS_OF_ATTENTION = replace(N_TOKENS, default=2)
+PAIRS = Choice(
+    "scores that are seen",
+    options=("cross", "distinct", "all"),
+    default="cross",
+    reason="it says which scores are seen",
+)
 
 TEST_ERROR = Observable(
     "test_error",
@@ -121,7 +132,6 @@ THRESHOLDS = (
     Observable("weak_recovery", "something is learned from here (low rank)", brief=False),
 )
 REGRESSION = {"target": TARGET, "alpha": ALPHA, "weight_decay": WEIGHT_DECAY, "noise": NOISE}
-BEGIN = {"alpha": 0.5, "noise": 0.5, "weight_decay": 0.01}
 
 MODEL = Model(
     name="bilinear",
@@ -146,14 +156,12 @@ MODEL = Model(
             "regression on sequences, y = <X, S>/sqrt(d L)",
             f"{HERE}.problem:bilinear_regression",
             REGRESSION,
-            begin=BEGIN,
         ),
         NamedProblem(
             "untied",
             "linear attention with separate query and key matrices",
             f"{HERE}.problem:untied_linear_attention",
-            {**REGRESSION, "n_tokens": N_TOKENS, "pairs": PAIRS},
-            begin=BEGIN,
+            {**REGRESSION, "n_tokens": N_TOKENS_OF_ATTENTION, "pairs": PAIRS},
         ),
     ),
 )

@@ -6,7 +6,16 @@ from dataclasses import dataclass, field
 from typing import Literal, final
 
 from presage.laws.rectangular_law import RectangularLaw
-from presage.models.bilinear.declaration import ALPHA, MODEL, N_TOKENS, NOISE, PAIRS, TARGET, WEIGHT_DECAY
+from presage.models.bilinear.declaration import (
+    ALPHA,
+    MODEL,
+    N_TOKENS,
+    N_TOKENS_OF_ATTENTION,
+    NOISE,
+    PAIRS,
+    TARGET,
+    WEIGHT_DECAY,
+)
 from presage.protocol import checks
 from presage.protocol.fields import declared
 from presage.protocol.problem import LearningProblem
@@ -32,10 +41,10 @@ class BilinearProblem(LearningProblem):
 
     target: RectangularLaw = field(metadata=declared(TARGET))
     alpha: float = field(metadata=declared(ALPHA))
-    noise: float = field(default=0.0, metadata=declared(NOISE))
-    weight_decay: float | None = field(default=None, metadata=declared(WEIGHT_DECAY))
-    n_tokens: int | None = field(default=None, metadata=declared(N_TOKENS))
-    pairs: Pairs = field(default="cross", metadata=declared(PAIRS))
+    noise: float = field(default=NOISE.default, metadata=declared(NOISE))
+    weight_decay: float | None = field(default=WEIGHT_DECAY.default, metadata=declared(WEIGHT_DECAY))
+    n_tokens: int | None = field(default=N_TOKENS.default, metadata=declared(N_TOKENS))
+    pairs: Pairs = field(default=PAIRS.default, metadata=declared(PAIRS))
 
     model = MODEL
     parts = ("target",)
@@ -64,6 +73,10 @@ class BilinearProblem(LearningProblem):
                 "Use for example <target=GaussianProduct(0.5)>, or <bilinear_regression> for a rectangular target.",
             )
 
+    def samples_at_one(self, d: int) -> int:
+        """Entries of the target, whose shorter side is d."""
+        return d * round(self.target.aspect * d)
+
     @property
     def Q_0(self) -> float:
         """Size of the target: the variance of a clean measurement."""
@@ -83,7 +96,11 @@ class BilinearProblem(LearningProblem):
 
 
 def bilinear_regression(
-    target: RectangularLaw, *, alpha: float, noise: float = 0.0, weight_decay: float | None = None
+    target: RectangularLaw,
+    *,
+    alpha: float,
+    noise: float = NOISE.default,
+    weight_decay: float | None = WEIGHT_DECAY.default,
 ) -> BilinearProblem:
     """Regression on sequences of L tokens of dimension d: ``y = <X, S>/sqrt(d L)``, ``alpha = n/(d L)``."""
     return BilinearProblem(target, alpha, noise, weight_decay)
@@ -94,9 +111,9 @@ def untied_linear_attention(
     *,
     alpha: float,
     weight_decay: float | None,
-    noise: float = 0.0,
-    n_tokens: int = 2,
-    pairs: Pairs = "cross",
+    noise: float = NOISE.default,
+    n_tokens: int = N_TOKENS_OF_ATTENTION.default,
+    pairs: Pairs = PAIRS.default,
 ) -> BilinearProblem:
     """Linear attention with separate query and key matrices, ``S = W_Q W_K'/d``, ``alpha = n/d^2``."""
     return BilinearProblem(target, alpha, noise, weight_decay, n_tokens, pairs)

@@ -26,6 +26,8 @@ ALPHA = Number(
     scale="logarithmic",
     example=0.5,
     reason="it is the number of samples over the number of entries of the target, n/d and not n/d^2",
+    usual_up_to=1000.0,
+    hint="a number of samples is told together with its dimension, <n=20000> and <d=400>",
     plays_no_part_in=("thresholds",),
 )
 WEIGHT_DECAY = Number(
@@ -45,6 +47,7 @@ NOISE = Number(
     symbol=r"\Delta",
     at_least=0.0,
     at_most=1e6,
+    default=0.0,
     example=0.5,
     reason="it is the variance of the label noise",
     remedy="Use for example <noise=0.5>, or <noise=0.0> for clean labels.",
@@ -52,6 +55,7 @@ NOISE = Number(
 DRAW = Choice(
     'whether the law is of the entries ("fixed") or of the standard deviations of Gaussian ones ("gaussian")',
     options=("fixed", "gaussian"),
+    default="fixed",
     reason="it says how the entries come from the law",
 )
 
@@ -111,7 +115,6 @@ MODEL = Model(
             "a diagonal linear network, y = sum_i u_i v_i x_i/sqrt(d): the LASSO",
             f"{HERE}.problem:diagonal_network",
             {"target": TARGET, "alpha": ALPHA, "weight_decay": WEIGHT_DECAY, "noise": NOISE, "draw": DRAW},
-            begin={"alpha": 0.5, "noise": 0.5, "weight_decay": 0.1},
         ),
     ),
 )

@@ -38,8 +38,8 @@ class DiagonalProblem(LearningProblem):
     target: SpectralLaw = field(metadata=declared(TARGET))
     alpha: float = field(metadata=declared(ALPHA))
     weight_decay: float = field(metadata=declared(WEIGHT_DECAY))
-    noise: float = field(default=0.0, metadata=declared(NOISE))
-    draw: Draw = field(default="fixed", metadata=declared(DRAW))
+    noise: float = field(default=NOISE.default, metadata=declared(NOISE))
+    draw: Draw = field(default=DRAW.default, metadata=declared(DRAW))
 
     model = MODEL
     parts = ("target",)
@@ -54,6 +54,9 @@ class DiagonalProblem(LearningProblem):
                 "Scale the entries, or set <noise> > 0.",
             )
 
+    def samples_at_one(self, d: int) -> int:
+        return d
+
     @property
     def Q_0(self) -> float:
         """Size of the target: the variance of a clean label."""
@@ -61,7 +64,7 @@ class DiagonalProblem(LearningProblem):
 
 
 def diagonal_network(
-    target: SpectralLaw, *, alpha: float, weight_decay: float, noise: float = 0.0, draw: Draw = "fixed"
+    target: SpectralLaw, *, alpha: float, weight_decay: float, noise: float = NOISE.default, draw: Draw = DRAW.default
 ) -> DiagonalProblem:
     """A diagonal linear network, ``f = sum_i u_i v_i x_i/sqrt(d)`` with weight decay on u and v: ``alpha = n/d``."""
     return DiagonalProblem(target, alpha, weight_decay, noise, draw)

@@ -22,8 +22,8 @@ class Huber(Channel):
     A residual r costs ``r^2`` as in `Linear`, and ``2 threshold |r| - threshold^2`` where ``|r| > threshold``.
     """
 
-    n_tokens: int = field(default=1, metadata=declared(N_TOKENS_FROM_ONE))
-    threshold: float = field(default=1.0, metadata=declared(THRESHOLD))
+    n_tokens: int = field(default=N_TOKENS_FROM_ONE.default, metadata=declared(N_TOKENS_FROM_ONE))
+    threshold: float = field(default=THRESHOLD.default, metadata=declared(THRESHOLD))
 
     def output(self, z: ArrayLike) -> Floats:
         return self.matrix(z)

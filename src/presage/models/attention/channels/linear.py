@@ -19,7 +19,7 @@ from presage.protocol.fields import declared
 class Linear(Channel):
     """Identity activation: the quadratic network for one token, linear attention for more."""
 
-    n_tokens: int = field(default=1, metadata=declared(N_TOKENS_FROM_ONE))
+    n_tokens: int = field(default=N_TOKENS_FROM_ONE.default, metadata=declared(N_TOKENS_FROM_ONE))
 
     linear = True
     compiled = True

@@ -27,7 +27,7 @@ class PairComparison(Channel):
     ``sigmoid(beta_0 (R_11 - R_22))``, and the learner's output is its logit ``beta (R_11 - R_22)``.
     """
 
-    beta: float = field(default=1.0, metadata=declared(SHARPNESS))
+    beta: float = field(default=SHARPNESS.default, metadata=declared(SHARPNESS))
     beta_0: float | None = field(default=None, metadata=declared(TARGET_SHARPNESS))  # the learner's where left out
 
     n_tokens = 2

@@ -21,8 +21,8 @@ from presage.protocol.fields import declared
 class Softmax(Channel):
     """Row-wise softmax: ``softmax(beta_0 R)`` for the target, ``softmax(beta R)`` for the learner."""
 
-    n_tokens: int = field(default=2, metadata=declared(N_TOKENS))
-    beta: float = field(default=1.0, metadata=declared(BETA))
+    n_tokens: int = field(default=N_TOKENS.default, metadata=declared(N_TOKENS))
+    beta: float = field(default=BETA.default, metadata=declared(BETA))
     beta_0: float | None = field(default=None, metadata=declared(BETA_0))  # that of the learner where it is left out
 
     compiled = True

@@ -54,7 +54,7 @@ class NetworkSetting(Setting):
     @property
     def n(self) -> int:
         """Number of training samples."""
-        return round(self.problem.alpha * self.d**2)
+        return self.problem.samples(self.d)
 
     @property
     def width(self) -> int:

@@ -76,12 +76,12 @@ class MatrixSetting(Setting):
     @property
     def entries(self) -> int:
         """Entries of the target."""
-        return self.d * round(self.problem.target.aspect * self.d)
+        return self.problem.samples_at_one(self.d)
 
     @property
     def n(self) -> int:
         """Number of training samples."""
-        return round(self.problem.alpha * self.entries)
+        return self.problem.samples(self.d)
 
     @property
     def memory(self) -> float:

@@ -91,7 +91,7 @@ class VectorSetting(Setting):
     @property
     def n(self) -> int:
         """Number of training samples."""
-        return round(self.problem.alpha * self.d)
+        return self.problem.samples(self.d)
 
     @property
     def memory(self) -> float:
