@@ -117,9 +117,9 @@ def test_a_sweep_of_trained_matrices_hands_its_processes_on(monkeypatch):
     given: list[Any] = []
     train = ps.train_ensemble
 
-    def watching(setting: Any, seeds: Any, *, processes: Any, progress: Any) -> Any:
+    def watching(setting: Any, seeds: Any, *, processes: Any, **others: Any) -> Any:
         given.append(processes)
-        return train(setting, seeds, processes=processes, progress=progress)
+        return train(setting, seeds, processes=processes, **others)
 
     monkeypatch.setattr(bilinear_experiment, "train_ensemble", watching)
     ps.sweep(MATRIX, ps.simulate, alpha=[0.4, 0.5], d=6, seeds=2, n_test=20, processes=2, progress=False)
