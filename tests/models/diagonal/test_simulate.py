@@ -234,7 +234,7 @@ def test_bad_input_is_said_in_words(make, text):
 
 def test_a_missing_extra_is_said(monkeypatch):
     monkeypatch.setattr(lasso, "find_spec", lambda name: None)
-    text = r"Run pip install 'presage\[lasso\]', or use trainer=ProximalGradient\(\)"
+    text = r"Run: pip install scikit-learn \(.*\), or use trainer=ProximalGradient\(\)"
     with pytest.raises(ps.InputError, match=text):
         ps.simulate(PROBLEM, d=10, trainer=ps.Lasso())
     assert ps.simulate(PROBLEM, d=20, seeds=1, n_test=10, trainer=ps.ProximalGradient(), processes=1).converged.all()
