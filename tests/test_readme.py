@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -76,7 +77,7 @@ def test_training_beside_it_agrees_as_the_readme_shows_line_by_line(capsys):
     ]
     # Other libraries of linear algebra end the training at the same minimum, with other last digits: numbers are near,
     # error bars of the same size, and z, a small difference, may move a little.
-    near = {"": {"rel": 0.02}, "+- ": {"rel": 0.5}, "z = ": {"abs": 0.3}}
+    near: dict[str, dict[str, Any]] = {"": {"rel": 0.02}, "+- ": {"rel": 0.5}, "z = ": {"abs": 0.3}}
     for ours, theirs in zip(printed, shown_lines, strict=True):
         assert re.sub(NUMBER, "#", ours) == re.sub(NUMBER, "#", theirs)
         found = [re.findall(rf"(\+- |z = |)({NUMBER})", line) for line in (ours, theirs)]
