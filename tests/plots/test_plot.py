@@ -299,6 +299,24 @@ class TestAxes:
         axes = ps.plot(solution)
         assert pyplot.gcf() is axes.figure
 
+    def test_what_a_backend_sets_with_the_first_figure_stays(self, pyplot, solution, monkeypatch):
+        """That of a notebook becomes interactive then; a figure after one that is not would never be seen."""
+        import matplotlib as mpl
+
+        figure = pyplot.figure
+
+        def first(**options):
+            mpl.rcParams["interactive"] = True
+            return figure(**options)
+
+        monkeypatch.setattr(pyplot, "figure", first)
+        before = mpl.rcParams["interactive"]
+        try:
+            ps.plot(solution)
+            assert mpl.rcParams["interactive"]
+        finally:
+            mpl.rcParams["interactive"] = before
+
     def test_a_picture_that_fails_leaves_no_figure(self, pyplot, solution, monkeypatch):
         from presage.plots import panel
 

@@ -122,3 +122,11 @@ def same_range(one: Any, other: Any) -> bool:
         return False
     keys = ("above", "at_least", "at_most", "whole", "optional", "options", "kind")
     return all(getattr(one, key, None) == getattr(other, key, None) for key in keys)
+
+
+def test_a_problem_finds_the_declaration_of_a_field_of_its_parts():
+    problem: Any = ps.attention(ps.MarchenkoPastur(0.5), alpha=0.5, weight_decay=0.01, noise=0.5)
+    assert problem.declaration("alpha").scale == "logarithmic"
+    assert problem.declaration("weight_decay").label == "weight decay"  # of the penalty
+    assert problem.declaration("beta").words == "inverse temperature of the softmax"  # of the channel
+    assert problem.declaration("beauty") is None

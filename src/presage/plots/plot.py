@@ -51,13 +51,14 @@ def plot(result: Any, *, ax: Any = None, show: str | Sequence[str] | None = None
         import matplotlib.pyplot as plt
 
         _, _, width, height = size(panels)
-        with look():
-            figure = plt.figure(figsize=(width, height), layout="constrained")
-            try:
+        # Outside of `look`: the first figure chooses the backend, and what that of a notebook sets has to stay.
+        figure = plt.figure(figsize=(width, height), layout="constrained")
+        try:
+            with look():
                 axes = drawn_on(figure, panels)
-            except BaseException:  # no empty figure is left behind to be shown by whoever shows the next one
-                plt.close(figure)
-                raise
+        except BaseException:  # no empty figure is left behind to be shown by whoever shows the next one
+            plt.close(figure)
+            raise
     return axes[0] if len(panels) == 1 else np.array(axes, dtype=object)
 
 
