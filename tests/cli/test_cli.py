@@ -670,7 +670,11 @@ class TestLookingThingsUp:
 
     def test_cite(self):
         cite = importlib.import_module("presage.cite")
-        assert cite.references()["BETKZ25"].bibtex() in run("cite", "BETKZ25", "--bibtex").stdout
+        entry = cite.references()["BETKZ25"]
+        assert run("cite", "BETKZ25", "--bibtex").stdout == f"{entry.bibtex()}\n"
+        shown = run("cite", "BETKZ25").stdout
+        assert shown.startswith("[BETKZ25]")
+        assert entry.bibtex() in shown
         everything = run("cite").stdout
         assert all(f"[{key}]" in everything for key in ("presage", *cite.references()))
         assert from_json("cite", "etzk25")["references"][0]["key"] == "ETZK25"
@@ -1009,6 +1013,7 @@ def test_it_runs_as_a_module_and_into_a_closed_pipe():
     done = subprocess.run(command, env=environment, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
     os.close(write)
     assert done.stderr == ""
+    assert done.returncode == 141  # as a program that SIGPIPE ends: no failure of the computation
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert "BETKZ25" in done.stdout
 

@@ -14,12 +14,13 @@ import typer
 from typer.core import TyperGroup
 
 from presage.cli import figure, lookup, predictions, spectrum, sweep, training
-from presage.cli.errors import DONE, FAILED, INTERRUPTED, MISTAKE, explain, wants_traceback
+from presage.cli.errors import DONE, INTERRUPTED, MISTAKE, NOBODY_READS, explain, wants_traceback
 from presage.cli.options import Command, ProblemCommand
 
 EPILOG = (
     "Example:  presage solve --alpha 0.5 --noise 0.5\n\n"
-    "Exit codes: 0 done, 1 the computation failed, 2 a mistake in the command, 130 interrupted."
+    "Exit codes: 0 done, 1 the computation failed, 2 a mistake in the command, 130 interrupted, "
+    "141 the reader of a pipe has left."
 )
 RANK = "The rank of the target is part of its law: --target mp:0.5. "
 HINTS = {"--kappa-0": RANK, "--kappa0": RANK, "--kappa_0": RANK, "--rank": RANK}  # options that one might expect
@@ -66,7 +67,7 @@ def _usage(error: Any) -> str:
 def _nobody_reads() -> int:
     """The reader of a pipe has left: say nothing, also when Python closes its streams."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return FAILED
+    return NOBODY_READS
 
 
 app = typer.Typer(

@@ -15,7 +15,7 @@ from typing import Any
 from presage.protocol.errors import ComputationError, InputError, Mark, in_python, in_words
 from presage.protocol.model import models
 
-DONE, FAILED, MISTAKE, INTERRUPTED = 0, 1, 2, 130
+DONE, FAILED, MISTAKE, INTERRUPTED, NOBODY_READS = 0, 1, 2, 130, 141
 TRACEBACK = "PRESAGE_TRACEBACK"  # set it to 1 to see where an error comes from
 
 COMMANDS = {  # where a verb of the library is asked for
@@ -65,7 +65,8 @@ def in_options(error: BaseException) -> str:
         must, reason, remedy = (spelled(text) for text in error.marked.values())
         name, got = error.name, f"{error.name}={error.value!r}"
         if error.name in _written.get():
-            name, got = option(error.name), f"{option(error.name)} {_given(error.name, error.value)}"
+            name = option(error.name)
+            got = name if error.value is True else f"{name} {_given(error.name, error.value)}"  # a flag has no value
         return f"`{name}` must {must}: {reason}. Got {got}. {remedy}"
     if isinstance(error, ComputationError):
         return " ".join(spelled(text) for text in error.marked.values())
@@ -81,7 +82,7 @@ def _spell(mark: Mark) -> str:
     if mark.is_verb and mark.name in COMMANDS:
         return f"`{COMMANDS[mark.name]}`"
     if mark.name in _written.get():
-        return option(mark.name) if mark.value is None else f"{option(mark.name)} {_value(mark.value)}"
+        return option(mark.name) if mark.value in (None, "True") else f"{option(mark.name)} {_value(str(mark.value))}"
     named = [problem.name for model in models() for problem in model.named if problem.make.endswith(f":{mark.name}")]
     if named and mark.value is None:  # a function that makes a problem
         return f"--model {named[0]}"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = {
     "where": ("presage where BETKZ25:43", "presage where ETBMZ24 --json"),
-    "cite": ("presage cite", "presage cite BETKZ25 --bibtex"),
+    "cite": ("presage cite", "presage cite BETKZ25", "presage cite --bibtex"),
     "demo": ("presage demo", "presage demo --d 40 --out demo.pdf"),
 }
 Equation = Annotated[
@@ -25,7 +25,7 @@ Equation = Annotated[
 Keys = Annotated[
     list[str] | None, typer.Argument(help="Keys of papers; all, and presage, by default.", show_default=False)
 ]
-Bibtex = Annotated[bool, typer.Option("--bibtex", help="Entries for a .bib file.")]
+Bibtex = Annotated[bool, typer.Option("--bibtex", help="Nothing but entries for a .bib file.")]
 Out = Annotated[
     Path, typer.Option("--out", help="The picture, .png, .pdf or .svg.", metavar="FILE", rich_help_panel=PANEL)
 ]
@@ -75,7 +75,10 @@ def cite(keys: Keys = None, bibtex: Bibtex = False, json: Json = False) -> None:
 
     def human(out: Console) -> None:
         for entry in entries:
-            out.print(entry.bibtex() if bibtex else str(entry), soft_wrap=bibtex)
+            if not bibtex:
+                out.print(str(entry))
+            if bibtex or keys:  # of all papers at once, the entries alone are long enough
+                out.print(entry.bibtex(), soft_wrap=True)
 
     names = ("key", "title", "authors", "year", "url")
     content = [{**{name: getattr(entry, name) for name in names}, "bibtex": entry.bibtex()} for entry in entries]

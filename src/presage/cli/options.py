@@ -13,7 +13,7 @@ import sys
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
@@ -39,7 +39,25 @@ from presage.protocol.problem import marked_hints
 
 # Where the context of a command keeps the problem that was named, its options, and what was written for them.
 CHOSEN, MADE, WRITTEN = "presage.chosen", "presage.made", "presage.written"
+COMMON = ("d", "seeds", "trainer")  # options of networks, whatever the model
+ANSWERS = {  # what a verb gives, in words
+    "bayes_optimal": "the Bayes-optimal answer",
+    "thresholds": "the thresholds",
+    "ridgeless": "the limit of vanishing regularisation",
+    "optimal_regularization": "the answer at the best regularisation, which is searched for",
+}
 ARGUMENTS = {"workers": "processes", "dask": "executor"}  # parameters of commands that the library names otherwise
+
+
+Accuracy = Annotated[
+    float | None,
+    typer.Option(
+        "--accuracy",
+        help="Relative standard error to aim at, where the theory takes averages: 1e-3 is quick.",
+        metavar="NUMBER",
+        show_default=False,
+    ),
+]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,8 +67,9 @@ class Given:
     chosen: models.Chosen
     written: Mapping[str, str | None]  # by the names of fields
     unused: frozenset[str] = frozenset()  # numbers that play no part in the answer, and are not told
+    verb: str = ""  # that does not depend on them
     samples: Samples = NOTHING
-    hinted: set[str] = dataclasses.field(default_factory=set, compare=False)  # numbers of which a hint was told
+    hinted: set[str] = dataclasses.field(default_factory=set, compare=False)  # what a line on standard error was about
 
     def __post_init__(self) -> None:
         for name, text in self.written.items():
@@ -89,6 +108,21 @@ class Given:
         instead = " or ".join([*others[:1], *(f"--model {name}" for name in named[:1])])
         raise CommandError(f"--model {self.chosen.name} has no `{COMMANDS[verb]}`: {reason}. Use {instead}.")
 
+    def taken(self, verb: Callable[..., Any], written: Mapping[str, Any], problem: Any) -> dict[str, Any]:
+        """Those options of a verb that were written; one that the model does not take is refused by name."""
+        import presage as ps
+
+        known = ps.option_names(verb, problem)
+        options = {name: value for name, value in written.items() if value is not None}
+        for name in (name for name in options if name not in known):
+            other = ", ".join(option(each) for each in (*COMMON, *written) if each in known)
+            has = f"which takes {other}" if other else "which takes no such options"
+            where = COMMANDS.get(verb.__name__, verb.__name__)
+            raise CommandError(
+                f"`{option(name)}` is no option of `{where}` with --model {self.chosen.name}, {has}. Leave it out."
+            )
+        return options
+
     def observables(self, verb: str) -> tuple[Observable, ...]:
         """What the answer to a verb shows; a model of one's own need not declare it."""
         model = self.chosen.model
@@ -125,26 +159,35 @@ class Given:
                 values[name] = targets.law(option(name), texts.get(name, ""), field)
             elif name in texts and name not in values:
                 values[name] = texts[name]
+        for law in (values[name] for name, field in self.fields.items() if isinstance(field, Part) and name in values):
+            self._say_once("atoms", targets.how_long(law))
         problem = self.chosen.problem(**values)
-        self._hint(problem)
+        for name, text in marked_hints(problem).items():
+            self._say_once(name, f"hint: {spelled(text)}")
         return problem
 
     def counted(self, problem: Any) -> dict[str, int]:
         """The number of samples of a problem at the --d that was written; nothing where none was."""
         return {} if self.samples.d is None else {"n": problem.samples(self.samples.d)}
 
-    def _hint(self, problem: Any) -> None:
-        """Say once, before anything is computed, which numbers look as if another unit were meant."""
-        for name, text in marked_hints(problem).items():
-            if name not in self.hinted:
-                self.hinted.add(name)
-                sys.stderr.write(f"hint: {spelled(text)}\n")
+    def _say_once(self, about: str, text: str | None) -> None:
+        """A line on standard error, before anything is computed: what may not be meant, or takes long."""
+        if text is not None and about not in self.hinted:
+            self.hinted.add(about)
+            sys.stderr.write(f"{text}\n")
 
     def without_what_plays_no_part_in(self, verb: str) -> Given:
         """The same problem for an answer that does not depend on some of its numbers; a grid is told all the same."""
         numbers = {name: field for name, field in self.fields.items() if isinstance(field, Number)}
         unused = frozenset(name for name, number in numbers.items() if verb in number.plays_no_part_in)
-        return dataclasses.replace(self, unused=unused)
+        return dataclasses.replace(self, unused=unused, verb=verb)
+
+    @property
+    def idle(self) -> list[str]:
+        """A sentence for every number that was written and plays no part in the answer."""
+        names = [name for name in self.fields if name in self.unused and self.written.get(name) is not None]
+        written = ["n" if name == samples.ALPHA and self.samples.n is not None else name for name in names]
+        return [f"{option(name)} plays no part in {ANSWERS.get(self.verb, 'this answer')}." for name in written]
 
     def described(self) -> dict[str, Any]:
         """The whole problem, defaults included, by the names of the library."""

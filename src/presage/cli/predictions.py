@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import isinf
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +10,7 @@ import typer
 
 from presage.cli import numbers, samples
 from presage.cli.errors import CommandError, FailedError, in_options, option
-from presage.cli.options import Given, takes_problem
+from presage.cli.options import Accuracy, Given, takes_problem
 from presage.cli.output import (
     Csv,
     Json,
@@ -66,14 +66,23 @@ Show = Annotated[
 
 @takes_problem
 def solve(
-    given: Given, ridgeless: Ridgeless = False, optimal: Optimal = False, json: Json = False, csv: Csv = False
+    given: Given,
+    ridgeless: Ridgeless = False,
+    optimal: Optimal = False,
+    accuracy: Accuracy = None,
+    json: Json = False,
+    csv: Csv = False,
 ) -> None:
     """Predict errors, loss and rank at the minimum of the loss, each with its error bar."""
     check_format(json, csv)
     verb = _verb(ridgeless, optimal)
     given.must_answer(verb)
     given = given.without_what_plays_no_part_in(verb)
-    _emit_answer(given, _predict(given.problem(), verb), json=json, csv=csv)
+    import presage as ps
+
+    problem = given.problem()
+    options = given.taken(getattr(ps, verb), {"accuracy": accuracy}, problem)
+    _emit_answer(given, _predict(problem, verb, options), json=json, csv=csv)
 
 
 @takes_problem
@@ -94,14 +103,14 @@ def _verb(ridgeless: bool, optimal: bool) -> str:
     return "ridgeless" if ridgeless else "optimal_regularization" if optimal else "solve"
 
 
-def _predict(problem: Any, verb: str, init: Any = None) -> Any:
+def _predict(problem: Any, verb: str, options: Mapping[str, Any], init: Any = None) -> Any:
     """The prediction, started from a neighbour where the model can be."""
     import presage as ps
 
     function = getattr(ps, verb)
     if init is not None and "init" in ps.option_names(function, problem):
-        return function(problem, init=init)
-    return function(problem)
+        return function(problem, init=init, **options)
+    return function(problem, **options)
 
 
 def _numbers(answer: Any) -> dict[str, numbers.Measured | float]:
@@ -119,8 +128,8 @@ def _numbers(answer: Any) -> dict[str, numbers.Measured | float]:
 
 def _emit_answer(given: Given, answer: Any, *, json: bool, csv: bool) -> None:
     """A table of an answer: each observable with its error bar and its meaning."""
-    found = _numbers(answer)
-    row = with_caveats(found, answer.caveats)
+    found, caveats = _numbers(answer), [*given.idle, *answer.caveats]
+    row = with_caveats(found, caveats)
     meanings = {one.name: one.words for one in getattr(answer, "solution", answer).observables}
     if hasattr(answer, "solution"):
         meanings = {answer.name: "of least test error", **meanings}
@@ -129,7 +138,7 @@ def _emit_answer(given: Given, answer: Any, *, json: bool, csv: bool) -> None:
         say(out, given.title())
         lines = [(name, *numbers.cells(found[name]), words) for name, words in meanings.items()]
         table(out, ("observable", "value", "±", "meaning"), lines, words=("observable", "meaning"))
-        tell_caveats(out, answer.caveats)
+        tell_caveats(out, caveats)
 
     emit({"problem": given.described(), **row}, [row], human, json=json, csv=csv)
 
@@ -140,6 +149,7 @@ def curve(
     bayes: Bayes = False,
     ridgeless: Ridgeless = False,
     optimal: Optimal = False,
+    accuracy: Accuracy = None,
     json: Json = False,
     csv: Csv = False,
     plot: Plot = None,
@@ -156,7 +166,7 @@ def curve(
     observables: Sequence[Observable] = given.observables(verb)
     shown = _shown(show, observables)
     name, values = _the_grid(given)
-    rows, seen = _rows(given, name, values, verb)
+    rows, seen = _rows(given, name, values, verb, {"accuracy": accuracy})
     if not observables:  # a model of one's own need not declare them; they are known when a point is solved
         observables, shown = seen, _shown(show, seen)
     if bayes:
@@ -207,7 +217,9 @@ def _shown(show: str | None, observables: Sequence[Observable]) -> list[Observab
     return [known[name] for name in names]
 
 
-def _rows(given: Given, name: str, values: list[float], verb: str) -> tuple[list[dict[str, Any]], Sequence[Observable]]:
+def _rows(
+    given: Given, name: str, values: list[float], verb: str, written: Mapping[str, Any]
+) -> tuple[list[dict[str, Any]], Sequence[Observable]]:
     """Solve point by point, each started from the one before; a point that fails has its reason instead of numbers.
 
     The observables are those of the last point that was solved.
@@ -216,18 +228,19 @@ def _rows(given: Given, name: str, values: list[float], verb: str) -> tuple[list
 
     # All points are checked before the first is solved.
     problems = [given.problem(**{name: value}) for value in values]
+    options = given.taken(getattr(ps, verb), written, problems[0])
     before: Any = None
 
     def solved() -> Iterator[dict[str, Any]]:
         nonlocal before
         for value, problem in zip(values, problems, strict=True):
             try:
-                before = _predict(problem, verb, before)
+                before = _predict(problem, verb, options, before)
             except ps.SolveError as error:
                 yield {name: value, **given.counted(problem), "caveats": [f"failed: {in_options(error)}"]}
                 continue
             at = {name: value, **given.counted(problem)}
-            row = with_caveats(_numbers(before), before.caveats)
+            row = with_caveats(_numbers(before), [*given.idle, *before.caveats])
             yield {**at, **{key: number for key, number in row.items() if key not in at}}
 
     out = console(stderr=True)
@@ -301,6 +314,7 @@ def thresholds(given: Given, json: Json = False, csv: Csv = False) -> None:
     problem, d = given.problem(), given.samples.d
     found = ps.thresholds(problem)
     values = {one.name: float(getattr(found, one.name)) for one in found.observables}
+    caveats = [*given.idle, *found.caveats]
     counts = {} if d is None else {name: _count(at, problem.samples_at_one(d)) for name, at in values.items()}
 
     def human(out: Console) -> None:
@@ -316,9 +330,9 @@ def thresholds(given: Given, json: Json = False, csv: Csv = False) -> None:
         ]
         columns = ("threshold", "alpha", *([f"n at d = {d}"] if counts else []), "meaning")
         table(out, columns, lines, words=("threshold", "meaning"), stay=len(columns) - 1)
-        tell_caveats(out, found.caveats)
+        tell_caveats(out, caveats)
 
-    row = with_caveats(values, found.caveats)
+    row = with_caveats(values, caveats)
     row = {**{f"{name}_n": count for name, count in counts.items()}, **row}
     emit({"problem": given.described(), **row}, [row], human, json=json, csv=csv)
 

@@ -8,7 +8,7 @@ import typer
 
 from presage.cli import numbers
 from presage.cli.errors import CommandError
-from presage.cli.options import Given, takes_problem
+from presage.cli.options import Accuracy, Given, takes_problem
 from presage.cli.output import Csv, Json, Plot, check_format, check_picture, emit, say, table, tell_caveats
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ def spectrum(
     given: Given,
     singular_values: Singular = False,
     points: Points = 200,
+    accuracy: Accuracy = None,
     json: Json = False,
     csv: Csv = False,
     plot: Plot = None,
@@ -43,7 +44,8 @@ def spectrum(
     import presage as ps
     from presage.plots.learned import Learned
 
-    answer: Any = ps.solve(given.problem())
+    problem = given.problem()
+    answer: Any = ps.solve(problem, **given.taken(ps.solve, {"accuracy": accuracy}, problem))
     of_factors = singular_values and getattr(answer, "spectrum_of", "") != SINGULAR_VALUES
     name = "singular_values" if of_factors else "spectrum"
     try:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
-import shlex
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import isnan, prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from presage.cli import numbers, training
+from presage.cli import numbers, places, training
 from presage.cli.errors import CommandError, FailedError
-from presage.cli.options import Given, takes_problem
+from presage.cli.options import Accuracy, Given, takes_problem
 from presage.cli.output import (
     Csv,
     Json,
@@ -122,7 +119,6 @@ SlurmOption = Annotated[
     ),
 ]
 MOST_ROWS = 40  # of a table; the middle of a longer one is left out
-TASKS = 10  # of a script, where --slurm is left out
 
 
 @takes_problem
@@ -135,6 +131,9 @@ def sweep(
     seeds: Seeds = None,
     trainer: training.TrainerName = None,
     task: Task = None,
+    dtype: training.Precision = None,
+    storage: training.Storage = None,
+    accuracy: Accuracy = None,
     workers: training.Workers = None,
     dask: Dask = None,
     part: Part = None,
@@ -154,23 +153,25 @@ def sweep(
         raise CommandError(f"RUN must be one of {', '.join(RUNS)}. Got {run!r}. Use `presage sweep solve`.")
     verb = RUNS[run]
     given = given.without_what_plays_no_part_in(verb)
+    trained = {"--trainer": trainer, "--task": task, "--dtype": dtype, "--storage": storage}
     grids = given.grids()
     first = {name: values[0] for name, values in grids.items()}
     shown: Sequence[Observable]
     if run == "simulate":
-        planned = training.plan(given, trainer, {"task": task}, **first)
+        _refuse_theory(accuracy)
+        planned = training.plan(given, trainer, {"task": task, "dtype": dtype, "storage": storage}, **first)
         problem, options = planned.problem, {**planned.options, **_networks(d, seeds)}
         shown = planned.measured
     else:
-        _refuse_training(
-            run, {"--d": None if given.samples.n else d, "--seeds": seeds, "--trainer": trainer, "--task": task}
-        )
+        counted_at = given.samples.n is not None  # what --d is beside --n
+        _refuse_training(run, {"--d": None if counted_at else d, "--seeds": seeds, **trained})
         given.must_answer(verb)
-        problem, options = given.problem(**first), {}
+        problem = given.problem(**first)
+        options = given.taken(getattr(ps, verb), {"accuracy": accuracy}, problem)
         shown = given.observables(verb)
     if not grids and not any(isinstance(value, list) for value in options.values()):
         raise CommandError(f"`presage sweep` goes over grids, and there is none. {given.example_of_a_grid()}")
-    _check_places(dask, slurm, slurm_script, slurm_option, workers, part)
+    places.check(dask, slurm, slurm_script, slurm_option, workers, part)
     if plot is not None:
         from presage.cli import pictures
 
@@ -178,12 +179,12 @@ def sweep(
             raise CommandError("`--plot` draws the whole table, and this has a part. Use it when all is computed.")
         pictures.check_curves(grids | options)
     if slurm_script is not None:
-        written = {"--d": d, "--seeds": seeds, "--trainer": trainer, "--task": task, "--workers": workers}
+        written = {"--d": d, "--seeds": seeds, **trained, "--accuracy": accuracy, "--workers": workers}
         count = prod(len(value) for value in (*grids.values(), *options.values()) if isinstance(value, list))
-        command = _command(given, run, store, written, retry_failed)
-        _write_script(slurm_script, command, slurm or TASKS, count, slurm_option or [])
+        command = places.command(given, run, store, written, retry_failed)
+        places.write_script(slurm_script, command, slurm or places.TASKS, count, slurm_option or [])
         return
-    with _executor(dask, slurm, slurm_option or []) as executor:
+    with places.executor(dask, slurm, slurm_option or []) as executor:
         found = ps.sweep(
             problem,
             getattr(ps, verb),
@@ -191,12 +192,12 @@ def sweep(
             executor=executor,
             processes=workers,
             progress=console(stderr=True).is_terminal,
-            part=_part(part),
+            part=places.part_of(part),
             retry_failed=retry_failed,
             **grids,
             **options,
         )
-    rows = rows_of(found)
+    rows = [{**row, "caveats": " ".join([*given.idle, *filter(None, [row["caveats"]])])} for row in rows_of(found)]
     shown = [one for one in shown if one.brief] or _with_bars(rows)
     failed = [row["outcome"] for row in rows if row["outcome"].startswith(FAILED)]
 
@@ -204,7 +205,7 @@ def sweep(
         say(out, f"{run}: {given.title()}")
         _show(out, list(map(str, found.sizes)), rows, [one.name for one in shown])
         say(out, _summary(rows))
-        tell_caveats(out, [str(found.attrs["damaged"])] if "damaged" in found.attrs else [])
+        tell_caveats(out, [*given.idle, *([str(found.attrs["damaged"])] if "damaged" in found.attrs else [])])
         if store is not None and part is None:
             say(out, f"table: {store / 'result.nc'}")
 
@@ -239,83 +240,15 @@ def _refuse_training(run: str, written: dict[str, str | None]) -> None:
             raise CommandError(f"`{option}` is for `presage sweep simulate`: {run} trains no network. Leave it out.")
 
 
+def _refuse_theory(accuracy: float | None) -> None:
+    """Refuse the options of a prediction where networks are trained."""
+    if accuracy is not None:
+        raise CommandError("`--accuracy` is of a prediction, and `presage sweep simulate` makes none. Leave it out.")
+
+
 def _with_bars(rows: list[dict[str, Any]]) -> list[Observable]:
     """The numbers with error bars, where the model does not declare which are asked for."""
     return [Observable(name, name) for name in rows[0] if f"{name}_bar" in rows[0]]
-
-
-def _check_places(
-    dask: str | None,
-    slurm: int | None,
-    script: Path | None,
-    options: list[str] | None,
-    workers: int | None,
-    part: str | None,
-) -> None:
-    if dask is not None and (slurm is not None or script is not None):
-        raise CommandError("`--dask` and `--slurm` exclude each other: cells run in one place. Leave one out.")
-    if options and slurm is None and script is None:
-        raise CommandError("`--slurm-option` is for SLURM jobs, and there are none. Add for example --slurm 10.")
-    if script is not None and part is not None:
-        raise CommandError(
-            "`--part` makes no sense with --slurm-script: each task of the array does a part of its own. Leave it out."
-        )
-    if workers is not None and script is None and (dask is not None or slurm is not None):
-        place, instead = ("--dask", "") if slurm is None else ("--slurm", " or use --slurm-option=--cpus-per-task=4")
-        raise CommandError(
-            f"`--workers` is for cells computed on this machine: with {place} the cluster says how many are computed "
-            f"at a time. Leave it out{instead}."
-        )
-
-
-def _part(text: str | None) -> tuple[int, int] | None:
-    if text is None:
-        return None
-    first, _, last = text.partition("/")
-    if not (first.isdecimal() and last.isdecimal() and 1 <= int(first) <= int(last)):
-        raise CommandError(f"`--part` must be I/N with 1 <= I <= N. Got --part {text!r}. Use for example --part 3/10.")
-    return int(first), int(last)
-
-
-@contextlib.contextmanager
-def _executor(dask: str | None, slurm: int | None, options: list[str]) -> Iterator[Any]:
-    if slurm is None:
-        yield dask
-        return
-    from presage.sweeps.slurm import cluster
-
-    with cluster(jobs=slurm, options=options) as client:
-        yield client
-
-
-def _command(given: Given, run: str, store: Path | None, options: dict[str, Any], retry_failed: bool) -> list[str]:
-    """The sweep as every task of an array runs it."""
-    if store is None:
-        raise CommandError(
-            "`--slurm-script` needs a --store: its tasks share nothing else. Use for example --store runs."
-        )
-    written = {**given.words_of_command(), **options, "--store": str(store.absolute())}
-    words = [word for option, value in written.items() if value is not None for word in (option, str(value))]
-    return [sys.executable, "-m", "presage", "sweep", run, *words, *(["--retry-failed"] if retry_failed else [])]
-
-
-def _write_script(path: Path, command: list[str], asked: int, count: int, options: list[str]) -> None:
-    from presage.sweeps.slurm import script
-    from presage.whole_file import whole_file
-
-    jobs = min(asked, count)  # a task without a cell would wait in the queue for nothing
-    text = script(command, jobs=jobs, options=options)
-    if not path.absolute().parent.is_dir():
-        raise CommandError(
-            f"`--slurm-script` must be in a folder that exists. Got --slurm-script {path}. Make it first."
-        )
-    with whole_file(path) as part:
-        part.write_text(text, encoding="utf-8")
-    out = console()
-    few = "" if jobs == asked else ", one for each cell"
-    out.print(f"written: {path}, an array of {jobs} tasks{few}")
-    out.print(f"submit it with:  sbatch {shlex.quote(str(path))}", soft_wrap=True)
-    out.print(f"then gather with:  {shlex.join(command)}", soft_wrap=True)
 
 
 def rows_of(found: Any) -> list[dict[str, Any]]:

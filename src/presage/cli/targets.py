@@ -37,6 +37,8 @@ class Family(NamedTuple):
     forms: dict[str, Form]
 
 
+MANY = 200_000  # values of a law from which on it is said how long an answer takes
+SECONDS_A_MILLION = (15.0, 150.0)  # values, of a linear network and of attention, on a core of a small machine
 MASSES = Form("masses:VALUE@WEIGHT,...", "masses:0@0.5,1@0.5")
 SINGULAR_VALUES = "singular values"
 BY_MASSES = ("PointMasses", "SingularValueMasses")  # classes that values and weights make
@@ -99,6 +101,15 @@ def law(option: str, text: str, part: Part) -> Any:
     except InputError as error:
         said = str(error)
     raise CommandError(f"`{option} {text}` makes no law: {said} Write {form.pattern}, for example {form.example}.")
+
+
+def how_long(law: Any) -> str | None:
+    """What to expect of a law of very many eigenvalues; None of any other, whose answers take seconds."""
+    count = len(getattr(getattr(law, "atoms", None), "positions", ()))
+    if count < MANY:
+        return None
+    quick, slow = (f"{seconds * count / 1e6:.2g}" for seconds in SECONDS_A_MILLION)
+    return f"This law has {count:,} different values: an answer takes from {quick} s (linear) to {slow} s (softmax)."
 
 
 def _unknown(option: str, text: str, family: Family, part: Part) -> str:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from presage.cli import numbers
-from presage.cli.errors import CommandError, InterruptionError, option
+from presage.cli.errors import CommandError, InterruptionError
 from presage.cli.keeping import Keep, KeptIn, check_kept, write_kept
-from presage.cli.options import Given, takes_problem
+from presage.cli.options import Accuracy, Given, takes_problem
 from presage.cli.output import (
     Csv,
     Json,
@@ -95,6 +95,26 @@ Task = Annotated[
         rich_help_panel=PANEL,
     ),
 ]
+Precision = Annotated[
+    str | None,
+    typer.Option(
+        "--dtype",
+        help="Precision of the tokens: float64 (the default) or float32, in half the memory.",
+        metavar="NAME",
+        show_default=False,
+        rich_help_panel=PANEL,
+    ),
+]
+Storage = Annotated[
+    str | None,
+    typer.Option(
+        "--storage",
+        help="Where the tokens are: memory (the default) or disk.",
+        metavar="NAME",
+        show_default=False,
+        rich_help_panel=PANEL,
+    ),
+]
 Workers = Annotated[
     int | None,
     typer.Option("--workers", help="Networks or cells at a time. Default: all cores.", show_default=False),
@@ -111,6 +131,8 @@ def simulate(
     seeds: Seeds = "8",
     trainer: TrainerName = None,
     task: Task = None,
+    dtype: Precision = None,
+    storage: Storage = None,
     workers: Workers = None,
     eigenvalues: Eigenvalues = False,
     keep: Keep = None,
@@ -122,14 +144,15 @@ def simulate(
     """Train networks of dimension d on sampled data, one a seed, and measure what they learned."""
     check_format(json, csv)
     check_picture(plot)
-    words = check_kept(keep, out)
-    planned = plan(given, trainer, {"task": task, "processes": workers, "keep": words})
+    others = {"task": task, "processes": workers, "dtype": dtype, "storage": storage, "keep": check_kept(keep, out)}
+    planned = plan(given, trainer, others)
+    given = given if planned.minimises else given.without_what_plays_no_part_in("bayes_optimal")
     ensemble = _train(planned, d, seed_numbers(seeds))
     measured = ensemble.measured
     means = {one.name: numbers.Measured(ensemble.mean(one.name), ensemble.standard_error(one.name)) for one in measured}
     done = len(ensemble.seeds) - len(ensemble.failures)
     single = ["one network has no standard error: use more --seeds."] if done == 1 else silent(means)
-    caveats = [*ensemble.caveats, *single]
+    caveats = [*given.idle, *ensemble.caveats, *single]
 
     def human(console: Console) -> None:
         say(console, given.title())
@@ -180,15 +203,7 @@ def plan(given: Given, trainer: str | None, others: dict[str, Any], **at: float)
     if minimises:
         given.must_answer("simulate")
     problem = given.problem(**at)
-    taken = ps.option_names(ps.simulate, problem)
-    options = {name: value for name, value in others.items() if value is not None}
-    for name in options:
-        if name not in taken:
-            known = ", ".join(option(other) for other in ("d", "seeds", "trainer", *others) if other in taken)
-            raise CommandError(
-                f"`{option(name)}` is no option of --model {given.chosen.name}, whose networks have {known}. "
-                "Leave it out."
-            )
+    options = given.taken(ps.simulate, others, problem)
     measured = model.measured
     if not minimises:  # what needs no minimum of the loss is what the prediction of the posterior mean has too
         prediction = ps.bayes_optimal(problem)
@@ -264,6 +279,9 @@ def compare(
     seeds: Seeds = "8",
     trainer: TrainerName = None,
     task: Task = None,
+    dtype: Precision = None,
+    storage: Storage = None,
+    accuracy: Accuracy = None,
     workers: Workers = None,
     json: Json = False,
     csv: Csv = False,
@@ -280,9 +298,11 @@ def compare(
             "`--seeds` must be at least 2 here: one network has no standard error to compare by. "
             f"Got --seeds {seeds}. Use for example --seeds 8."
         )
-    planned = plan(given, trainer, {"task": task, "processes": workers})
+    planned = plan(given, trainer, {"task": task, "processes": workers, "dtype": dtype, "storage": storage})
+    given = given if planned.minimises else given.without_what_plays_no_part_in("bayes_optimal")
     given.must_answer("solve" if planned.minimises else "bayes_optimal")
-    prediction = (ps.solve if planned.minimises else ps.bayes_optimal)(planned.problem)
+    verb = ps.solve if planned.minimises else ps.bayes_optimal
+    prediction = verb(planned.problem, **given.taken(verb, {"accuracy": accuracy}, planned.problem))
     ensembles = [_train(planned, size, networks) for size in sizes]
     found = ps.compare(prediction, *ensembles)
     rows = [_row(row) for row in found.rows]
@@ -306,14 +326,14 @@ def compare(
         say(out, EXPLAINED)
         for spectrum in found.spectra:
             out.print(spectrum.sentence)
-        tell_caveats(out, found.caveats)
+        tell_caveats(out, [*given.idle, *found.caveats])
 
     content = {
         "problem": given.described(),
         "agrees": found.agrees,
         "rows": rows,
         "spectra": [spectrum._asdict() for spectrum in found.spectra],
-        "caveats": [*found.caveats, *(line for row in rows for line in silent(row))],
+        "caveats": [*given.idle, *found.caveats, *(line for row in rows for line in silent(row))],
     }
     emit(content, rows, human, json=json, csv=csv)
     _draw(plot, given, found, quiet=json or csv)

@@ -19,7 +19,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil, floor
-from typing import Any, Literal, final
+from typing import Any, Literal, SupportsFloat, final
 
 from presage.protocol import checks
 
@@ -53,6 +53,7 @@ class Number(Declaration):
     example: float | None = None  # what a view begins with where there is no default
     label: str = ""  # of an axis, where the words are too long
     reason: str = ""  # why it must be so; the words by default
+    too_large: str = ""  # why it must be at most so much, where that is another reason
     remedy: str = ""  # by default: use for example the example
     plays_no_part_in: tuple[str, ...] = ()  # verbs whose answer does not depend on it
     usual_up_to: float | None = None  # beyond this, which is allowed, another unit may be meant
@@ -66,6 +67,8 @@ class Number(Declaration):
             "Use a number in that range." if self.example is None else f"Use for example <{name}={self.example:g}>."
         )
         remedy = self.remedy or example
+        if self.too_large and self.at_most is not None and _exceeds(value, self.at_most):
+            reason, remedy = self.too_large, f"Use at most <{name}={self.at_most:g}>."
         if self.whole:
             least = -(2**31) if self.at_least is None else ceil(self.at_least)
             least = least if self.above is None else max(least, floor(self.above) + 1)
@@ -121,6 +124,11 @@ class Part(Declaration):
         if hasattr(value, "check_itself"):  # a law of one's own may be none
             value.check_itself(name)
         return value
+
+
+def _exceeds(value: Any, bound: float) -> bool:
+    """Whether something is a number, and too large a one."""
+    return isinstance(value, SupportsFloat) and not isinstance(value, bool | str) and float(value) > bound
 
 
 def declared(declaration: Declaration) -> Mapping[str, Declaration]:

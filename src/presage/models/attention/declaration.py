@@ -101,7 +101,7 @@ STRENGTH = Number(  # of one part of an elastic net
     scale="logarithmic",
     example=0.1,
     reason="it is the strength of a penalty",
-    remedy="Use for example ElasticSpectral(nuclear=0.1, ridge=0.05).",
+    remedy="Use for example <nuclear=0.1> and <ridge=0.05>.",
     plays_no_part_in=("bayes_optimal", "thresholds"),
 )
 N_TOKENS = Number(
@@ -114,6 +114,7 @@ N_TOKENS = Number(
     default=2,
     example=2,
     reason="the softmax of a single entry is 1 whatever the weights, nothing can be learned",
+    too_large="a sample has a score for every pair of tokens, and more than that are not supported",
     remedy="Use for example <n_tokens=2>; for one token use <quadratic_network>.",
 )
 N_TOKENS_FROM_ONE = Number(
@@ -126,6 +127,7 @@ N_TOKENS_FROM_ONE = Number(
     default=1,
     example=1,
     reason="a sample has at least one token",
+    too_large=N_TOKENS.too_large,
     remedy="Use for example <n_tokens=2>; for one token use <quadratic_network>.",
 )
 N_TOKENS_LINEAR = replace(N_TOKENS_FROM_ONE, default=2, example=2)

@@ -65,6 +65,7 @@ N_TOKENS = Number(
     optional=True,
     example=2,
     reason="it is the number of tokens of a sequence, and a pair of distinct ones needs two",
+    too_large="a sample has a score for every pair of tokens, and more than that are not supported",
     remedy="Use for example <n_tokens=2>.",
 )
 N_TOKENS_OF_ATTENTION = replace(N_TOKENS, default=2)

@@ -18,7 +18,7 @@ from presage.models.attention.theory.expected_loss import expected_loss
 from presage.models.attention.theory.interpolation import interpolating_point, interpolation_threshold
 from presage.models.attention.theory.order_parameters import Overlaps
 from presage.models.attention.theory.recovery import perfect_recovery, unfactorized_recovery
-from presage.models.attention.theory.solve import ExplicitMap, Solver, StateEvolution
+from presage.models.attention.theory.solve import ExplicitMap, Solver, StateEvolution, with_accuracy
 from presage.models.attention.theory.state_evolution import WeightSide, deviation_given_target, thresholded
 from presage.protocol import checks
 from presage.protocol.errors import SolveError
@@ -92,12 +92,12 @@ class RidgelessSolution(Prediction):
         return tuple(said)
 
 
-def ridgeless(problem: Problem, *, solver: Solver | None = None) -> RidgelessSolution:
+def ridgeless(problem: Problem, *, solver: Solver | None = None, accuracy: float | None = None) -> RidgelessSolution:
     """Predict the limit in which weight decay, or the ridge, goes to zero; its value in `problem` plays no part.
 
     As long as all labels can be fitted, the limit is the fit of least weight; a softmax then holds the same as a
     linear channel with one component less, ``alpha_eff = (L_in - 1) alpha``. Beyond, nothing is paid for the weights
-    any more, and a softmax has equations of its own, which `solver` solves.
+    any more, and a softmax has equations of its own, which `solver` solves, or `StateEvolution` to this `accuracy`.
 
     Equation: [BETKZ25] (63)-(65).
     Departs: see `interpolation.interpolating_point`. Erratum 3.
@@ -112,6 +112,8 @@ def ridgeless(problem: Problem, *, solver: Solver | None = None) -> RidgelessSol
     for name, kinds in (("channel", (Linear, Softmax)), ("penalty", (NuclearPSD, Frobenius))):
         remedy = f"Use {' or '.join(kind.__name__ for kind in kinds)}, or <solve()> with a weak penalty."
         checks.instance(name, getattr(problem, name), kinds, reason=reason, remedy=remedy)
+    if accuracy is not None:
+        solver = with_accuracy(accuracy, solver, exact=problem.channel.linear)
     problem = problem.replace(**{str(problem.penalty.scaled_by): 0.0})
     alpha = problem.alpha * problem.channel.n_active
     whole = not problem.penalty.factorized  # S itself is trained, and has to be neither low nor positive

@@ -127,8 +127,8 @@ class StateEvolution(Solver):
     def __post_init__(self) -> None:
         remedy = "Leave it out, or use for example StateEvolution(accuracy=1e-4, most_nodes=2**20, seed=0)."
         if self.accuracy is not None:
-            reason = "it is a relative standard error"
-            checks.real("accuracy", self.accuracy, above=0.0, at_most=1.0, reason=reason, remedy=remedy)
+            reason, smaller = "it is a relative standard error", "Leave it out, or use for example <accuracy=1e-4>."
+            checks.real("accuracy", self.accuracy, above=0.0, at_most=1.0, reason=reason, remedy=smaller)
         reason = "it bounds the number of points of an average"
         nodes = checks.integer("most_nodes", self.most_nodes, at_least=2**17, reason=reason, remedy=remedy)
         reason = "it seeds the scrambled points"
@@ -159,7 +159,7 @@ class StateEvolution(Solver):
                 found = fixed_point.solve_fixed_point(problem, accuracy=accuracy, tol=tol, init=start, **options)
         except NoConvergenceError as failure:
             partial = None if failure.state is None else _not_converged(problem, failure.state)
-            remedy = "Pass init= a solution at a nearby <alpha> or <weight_decay>, or use a larger <weight_decay>."
+            remedy = "Use a larger <weight_decay>; or, in Python, init= a solution at a nearby <alpha>."
             if not channel.compiled:
                 remedy += (
                     " Of a channel of your own, look at check_channel(channel) first; an output that is even in z "
@@ -177,7 +177,7 @@ class StateEvolution(Solver):
         if found.standard_error > accuracy:
             notes.append(
                 f"the relative standard error is {found.standard_error:.1e}, above the {accuracy:g} asked for: "
-                "pass solver=StateEvolution(most_nodes=...) with more nodes to lower it."
+                "in Python, solver=StateEvolution(most_nodes=...) with more nodes lowers it."
             )
         solution = Solution.of(
             problem,
@@ -192,9 +192,8 @@ class StateEvolution(Solver):
             raise SolveError(
                 f"The averages over a sample are too rough: test error, loss or rank is known to "
                 f"{100 * found.standard_error:.0f} % of itself only.",
-                "Use a smaller <beta> or <target>, whose labels are less sharp, or "
-                "solver=StateEvolution(most_nodes=...) "
-                "with more nodes; or take error.partial as it is.",
+                "Use a smaller <beta> or <target>, whose labels are less sharp; or, in Python, "
+                "solver=StateEvolution(most_nodes=...) with more nodes, or error.partial as it is.",
                 solution,
             )
         return solution
@@ -219,6 +218,16 @@ def _explicit(problem: Problem) -> bool:
     return quadratic.solve_point(problem.target, problem.noise, alpha, strength).functionals.rank <= problem.kappa
 
 
+def with_accuracy(accuracy: float, solver: Solver | None, *, exact: bool) -> Solver | None:
+    """The solver of an accuracy; None where the equations are solved without averages, which meets any."""
+    if solver is not None:
+        reason = "a solver has an accuracy of its own"
+        remedy = "Leave <accuracy> out, or write StateEvolution(accuracy=...)."
+        raise checks.complaint("accuracy", "be left out beside a solver", reason, accuracy, remedy)
+    found = StateEvolution(accuracy=accuracy)  # it checks the number
+    return None if exact else found
+
+
 def solve(
     problem: Problem,
     *,
@@ -226,12 +235,14 @@ def solve(
     init: Solution | None = None,
     tol: float = 1e-6,
     throw: bool = True,
+    accuracy: float | None = None,
 ) -> Solution:
     """Predict what the minimum of the loss of `problem` looks like in the high-dimensional limit.
 
     `solver` is chosen by the channel when left out; `init` is a solution nearby to start from; `tol` is the residual of
     the equations that is aimed at (what is left of it is in `residual` and in the error bars); with ``throw=False`` a
-    failed solve returns its partial solution instead of raising.
+    failed solve returns its partial solution instead of raising. `accuracy` is that of `StateEvolution`, for who needs
+    nothing else of it; where no averages are taken, every accuracy is met.
     """
     problem.must_have_a_penalty()
     tol = checks.real(
@@ -250,6 +261,8 @@ def solve(
             reason="it is a solution nearby from which to start",
             remedy="Pass the result of solve at a neighbouring point, or leave it out.",
         )
+    if accuracy is not None:
+        solver = with_accuracy(accuracy, solver, exact=_explicit(problem))
     if solver is None:
         solver = ExplicitMap() if _explicit(problem) else StateEvolution()
     checks.instance(
