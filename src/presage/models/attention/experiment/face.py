@@ -10,7 +10,7 @@ and some such H is positive on what S leaves empty of V, since ``S + t V H V'`` 
 
 from __future__ import annotations
 
-from math import inf, nan, sqrt
+from math import inf, isnan, nan, sqrt
 from typing import NamedTuple, final
 
 import numpy as np
@@ -23,7 +23,8 @@ from presage.models.attention.penalties.nuclear_psd import NuclearPSD
 from presage.training.ordered_sums import samples_a_block
 
 SURE = 1e-3  # of the largest eigenvalue: smaller ones may be zeros that the training left
-NEAR = 1e-4  # relative gap above which the fit is too far from a minimum to say what that is like
+NEAR = 1e-2  # relative gap above which the fit is too far from a minimum to say what that is like, and
+VERY_NEAR = 1e-4  # above which a residual of zero cannot be told from a small one
 WITHIN = 10.0  # residuals of the fit within which an eigenvalue of the certificate is zero
 UNSEEN = 1e-10  # of the largest singular value of what the samples see
 LARGEST = 1_000_000  # numbers in that matrix where there are outputs enough, and
@@ -43,9 +44,10 @@ class Face(NamedTuple):
         """What to say about a minimum of `n` samples that is not unique."""
         if not self.directions:
             return ()
+        exactly = "" if isnan(self.fitted) else f"; {self.fitted:.0f} of the {n} samples are fitted exactly"
         return (
             f"the minimum is not one matrix S but a face of many, with the same loss along {self.directions} "
-            f"directions at the least; {self.fitted:.0f} of the {n} samples are fitted exactly. Spectrum, estimation "
+            f"directions at the least{exactly}. Spectrum, estimation "
             "error and test error are those of one of them, and another trainer or start ends in another.",
         )
 
@@ -63,9 +65,9 @@ def face(objective: Objective, fit: Fit) -> Face:
         return UNKNOWN
     residual = residuals(objective, fit.S)
     # The outputs of a fit are at most sqrt(gap loss) from those of the minimum, together: a square loss is that convex.
-    fitted = int(np.count_nonzero(residual <= sqrt(gap * fit.loss / objective.n)))
+    fitted = float(np.count_nonzero(residual <= sqrt(gap * fit.loss / objective.n))) if gap <= VERY_NEAR else nan
     V, filled = null_space(objective, fit)
-    return Face(float(fitted), free_directions(objective, V, filled))
+    return Face(fitted, free_directions(objective, V, filled))
 
 
 def null_space(objective: Objective, fit: Fit) -> tuple[Floats, int]:
