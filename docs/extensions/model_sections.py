@@ -75,7 +75,7 @@ def observables_table(model: Model) -> str:
         )
         for observable, given_by in verbs.items()
     ]
-    return table("Observables", ("number", "definition", "in words", "of"), (26, 30, 24, 20), rows)
+    return table("Observables", ("number", "definition", "in words", "of"), (25, 37, 20, 18), rows)
 
 
 def table(title: str, heads: tuple[str, ...], widths: tuple[int, ...], rows: Sequence[tuple[str, ...]]) -> str:
