@@ -198,7 +198,8 @@ def sweep(
             **grids,
             **options,
         )
-    rows = [{**row, "caveats": " ".join([*given.idle, *filter(None, [row["caveats"]])])} for row in rows_of(found)]
+    rows = rows_of(found)
+    told = [{**row, "caveats": " ".join([*given.idle, *filter(None, [row["caveats"]])])} for row in rows]
     shown = [one for one in shown if one.brief] or _with_bars(rows)
     failed = [row["outcome"] for row in rows if row["outcome"].startswith(FAILED)]
     if plot is not None and len(failed) < len(rows):
@@ -214,8 +215,8 @@ def sweep(
         if plot is not None and len(failed) < len(rows):
             say(out, f"drawn: {plot}")
 
-    content = {"problem": given.described(), "run": run, "version": found.attrs["version"], "rows": rows}
-    emit(content, rows, human, json=json, csv=csv)
+    content = {"problem": given.described(), "run": run, "version": found.attrs["version"], "rows": told}
+    emit(content, told, human, json=json, csv=csv)
     if len(failed) == len(rows):
         raise FailedError(f"Every cell failed; the first {failed[0]}")
 
