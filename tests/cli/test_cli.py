@@ -754,7 +754,10 @@ MISTAKES = [
     (["simulate", "--trainer", "sgd"], "`--trainer` must be one of amp"),
     (["simulate", "--task", "translation"], "`--task` must be"),
     (["simulate", "--d", "100000"], "`--d` must be such that"),
-    (["simulate", "--model", "bilinear", "--task", "sequence"], "`--task` is no option of --model bilinear"),
+    (
+        ["simulate", "--model", "bilinear", "--task", "sequence"],
+        "`--task` is no option of `presage simulate` with --model bilinear",
+    ),
     (["simulate", "--model", "bilinear", "--trainer", "amp"], "`--trainer` must be one of proximal, lbfgs, bayes-amp."),
     (["simulate", "--d", "10", "--seeds", "two"], "Use for example --seeds 8."),
     (["simulate", "--d", "10", "--seeds", "1,1"], "Got --seeds 1,1."),

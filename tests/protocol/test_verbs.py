@@ -169,7 +169,7 @@ def test_message_passing_says_whether_it_settled():
 
 
 def test_options_are_those_of_the_model():
-    assert ps.option_names(ps.solve, NETWORK) == ["solver", "init", "tol", "throw"]
+    assert ps.option_names(ps.solve, NETWORK) == ["solver", "init", "tol", "throw", "accuracy"]
     assert ps.option_names(ps.solve, MATRIX) == ["tol", "throw"]
     assert "tokens" in ps.option_names(ps.simulate, NETWORK)
     assert {"processes", "progress"} <= {*ps.option_names(ps.simulate, MATRIX)}

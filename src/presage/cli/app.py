@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from presage.cli import figure, lookup, predictions, spectrum, sweep, training
-from presage.cli.errors import DONE, INTERRUPTED, MISTAKE, NOBODY_READS, explain, wants_traceback
+from presage.cli.errors import DONE, INTERRUPTED, MISTAKE, NOBODY_READS, NobodyReadsError, explain, wants_traceback
 from presage.cli.options import Command, ProblemCommand
 
 EPILOG = (
@@ -35,13 +35,22 @@ class Program(TyperGroup):
             code = super().main(*args, **{**extra, "standalone_mode": False})
         except typer.Abort:
             code = INTERRUPTED
-        except BrokenPipeError:
+        except NobodyReadsError:
             code = _nobody_reads()
         except Exception as error:
             if wants_traceback():
                 raise
             code = _tell(error)
         sys.exit(code if isinstance(code, int) else 0)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command to the end of its output; a closed pipe is told apart, which typer would call a failure."""
+        try:
+            done = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            raise NobodyReadsError from None
+        return done
 
 
 def _tell(error: Exception) -> int:

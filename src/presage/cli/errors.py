@@ -40,6 +40,10 @@ class FailedError(Exception):
     """A computation that did not succeed, with what to try."""
 
 
+class NobodyReadsError(Exception):
+    """The reader of a pipe has left: nothing went wrong, and nothing is left to say."""
+
+
 class InterruptionError(Exception):
     """Ctrl-C, with what is left of the work."""
 

@@ -63,7 +63,12 @@ def console(*, stderr: bool = False) -> Console:
     """A terminal, or 80 columns where there is none."""
     from rich.console import Console
 
-    return Console(stderr=stderr, highlight=False, markup=False, soft_wrap=False, emoji=False)
+    class Terminal(Console):
+        def on_broken_pipe(self) -> None:
+            """Leave it to the program, which has an exit code for it."""
+            raise BrokenPipeError
+
+    return Terminal(stderr=stderr, highlight=False, markup=False, soft_wrap=False, emoji=False)
 
 
 def say(out: Console, title: str) -> None:

@@ -197,7 +197,8 @@ def sweep(
             **grids,
             **options,
         )
-    rows = [{**row, "caveats": " ".join([*given.idle, *filter(None, [row["caveats"]])])} for row in rows_of(found)]
+    rows = rows_of(found)
+    told = [{**row, "caveats": " ".join([*given.idle, *filter(None, [row["caveats"]])])} for row in rows]
     shown = [one for one in shown if one.brief] or _with_bars(rows)
     failed = [row["outcome"] for row in rows if row["outcome"].startswith(FAILED)]
 
@@ -209,8 +210,8 @@ def sweep(
         if store is not None and part is None:
             say(out, f"table: {store / 'result.nc'}")
 
-    content = {"problem": given.described(), "run": run, "version": found.attrs["version"], "rows": rows}
-    emit(content, rows, human, json=json, csv=csv)
+    content = {"problem": given.described(), "run": run, "version": found.attrs["version"], "rows": told}
+    emit(content, told, human, json=json, csv=csv)
     if len(failed) == len(rows):
         raise FailedError(f"Every cell failed; the first {failed[0]}")
     if plot is not None:

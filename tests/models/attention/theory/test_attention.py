@@ -236,7 +236,7 @@ def test_a_failed_solve_carries_its_partial_answer_and_a_remedy(monkeypatch):
         raise NoConvergenceError(state)
 
     monkeypatch.setattr(fixed_point, "search", fail)
-    with pytest.raises(ps.SolveError, match=r"found no fixed point.*Pass init= a solution at a nearby alpha") as caught:
+    with pytest.raises(ps.SolveError, match=r"found no fixed point.*init= a solution at a nearby alpha") as caught:
         ps.solve(CHECK)
     partial = caught.value.partial
     assert isinstance(partial, ps.Solution)
