@@ -109,7 +109,7 @@ def how_long(law: Any) -> str | None:
     if count < MANY:
         return None
     quick, slow = (f"{seconds * count / 1e6:.2g}" for seconds in SECONDS_A_MILLION)
-    return f"This law has {count:,} different values: an answer takes from about {quick} s (linear) to {slow} s (softmax)."
+    return f"This law has {count:,} different values: it takes about {quick} s (linear) to {slow} s (softmax)."
 
 
 def _unknown(option: str, text: str, family: Family, part: Part) -> str:
