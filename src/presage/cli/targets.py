@@ -38,7 +38,7 @@ class Family(NamedTuple):
 
 
 MANY = 200_000  # values of a law from which on it is said how long an answer takes
-SECONDS_A_MILLION = (15.0, 150.0)  # values, of a linear network and of attention, on a core of a small machine
+SECONDS_A_MILLION = (15.0, 150.0)  # rough: one run each on a busy machine, a million values (linear), 100,000 (softmax)
 MASSES = Form("masses:VALUE@WEIGHT,...", "masses:0@0.5,1@0.5")
 SINGULAR_VALUES = "singular values"
 BY_MASSES = ("PointMasses", "SingularValueMasses")  # classes that values and weights make
@@ -109,7 +109,7 @@ def how_long(law: Any) -> str | None:
     if count < MANY:
         return None
     quick, slow = (f"{seconds * count / 1e6:.2g}" for seconds in SECONDS_A_MILLION)
-    return f"This law has {count:,} different values: an answer takes from {quick} s (linear) to {slow} s (softmax)."
+    return f"This law has {count:,} different values: it takes about {quick} s (linear) to {slow} s (softmax)."
 
 
 def _unknown(option: str, text: str, family: Family, part: Part) -> str:
