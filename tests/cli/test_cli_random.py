@@ -97,8 +97,9 @@ def invoke(words: list[str]) -> Any:
     assert "Traceback" not in result.output
     assert "fault of presage" not in result.output, (words, result.output)
     if result.exit_code:
-        assert result.stderr.startswith("presage: "), (words, result.output)
-        assert len(result.stderr.splitlines()) == 1
+        *hints, said = result.stderr.splitlines()
+        assert said.startswith("presage: "), (words, result.output)
+        assert all(line.startswith("hint: ") for line in hints), (words, result.output)
     return result
 
 

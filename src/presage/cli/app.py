@@ -37,6 +37,10 @@ class Program(TyperGroup):
             code = INTERRUPTED
         except NobodyReadsError:
             code = _nobody_reads()
+        except SystemExit as error:
+            if not isinstance(error.__context__, BrokenPipeError):  # typer prints its help in a way of its own
+                raise
+            code = _nobody_reads()
         except Exception as error:
             if wants_traceback():
                 raise

@@ -77,8 +77,10 @@ def cite(keys: Keys = None, bibtex: Bibtex = False, json: Json = False) -> None:
         for entry in entries:
             if not bibtex:
                 out.print(str(entry))
-            if bibtex or keys:  # of all papers at once, the entries alone are long enough
+            if bibtex or keys or entry is entries[0]:  # of all papers at once that of presage itself is enough
                 out.print(entry.bibtex(), soft_wrap=True)
+        if not (bibtex or keys):
+            say(out, "`presage cite KEY` has the BibTeX of a paper, `presage cite --bibtex` that of all.")
 
     names = ("key", "title", "authors", "year", "url")
     content = [{**{name: getattr(entry, name) for name in names}, "bibtex": entry.bibtex()} for entry in entries]
