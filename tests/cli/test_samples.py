@@ -83,6 +83,8 @@ def test_a_sweep_along_n(verb):
         ("compare --n 800 --d 10,20", "`--d` must be one whole number >= 1 here"),
         ("solve --n 800 --d 4.5", "`--d` must be one whole number >= 1 here"),
         ("solve --n 0.2 --d 40", "`--n` must be at least 1"),
+        ("solve --n 100.5 --d 40", "`--n` must be a whole number: it counts samples. Got --n 100.5. Use --n 100."),
+        ("curve --n 100.2,100.4 --d 40", "`--n` must be a whole number"),
         ("solve --n many --d 40", "`--n` must be a finite number or a grid"),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -14,8 +15,9 @@ import presage as ps
 from presage.cli import targets
 from presage.cli.app import app
 from presage.cli.errors import in_options, told
+from presage.cli.sweep import rows_of
+from presage.figures import style
 from presage.protocol.errors import InputError
-from presage.sweeps.observed import caveats
 
 NETWORK = ("--model", "quadratic", "--noise", "0.5")
 
@@ -120,10 +122,24 @@ def test_a_flag_is_told_without_a_value():
 
 
 def test_joined_caveats_are_sentences():
+    @dataclass(frozen=True)
     class Doubtful:
-        caveats = ("the first is small.", "|S| is no letter.", "a third.")
+        value: float = 1.0
+        caveats: tuple[str, ...] = ("the first is small.", "|S| is no letter.", "seed 0: a third.", "seed 1: a third.")
 
-    assert caveats(Doubtful()) == "The first is small. |S| is no letter. A third."
+    def doubt(problem):
+        return Doubtful()
+
+    problem = ps.quadratic_network(ps.MarchenkoPastur(0.5), alpha=1.0, weight_decay=0.1)
+    found = ps.sweep(problem, doubt, alpha=[0.5], processes=1, progress=False)
+    (row,) = rows_of(found)
+    assert row["caveats"] == "The first is small. |S| is no letter. Seed 0: a third. Seed 1: a third."
+    said = style.caveats({"sweep": found})
+    assert [line.partition(": ")[2] for line in said] == [
+        "the first is small.",
+        "|S| is no letter.",
+        f"2 of {found.attrs['seeds']} seeds: a third.",
+    ]
 
 
 def test_what_takes_long_is_said_before_it_begins(monkeypatch):

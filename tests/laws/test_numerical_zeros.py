@@ -40,6 +40,28 @@ def test_small_eigenvalues_above_rounding_stay():
     np.testing.assert_array_equal(with_numerical_zeros(values, 5), values)
 
 
+def test_single_precision_loses_no_tail_of_a_power_law():
+    values = np.arange(1, 4097, dtype=np.float64) ** -1.25
+    law = ps.Empirical(values.astype(np.float32))
+    assert law.nonzero == 1.0
+    assert law.notes == ()
+
+
+@pytest.mark.parametrize("make", [ps.Empirical, ps.SingularValueMasses, ps.SingularValueMasses.of_matrix])
+def test_half_precision_is_refused(make):
+    with pytest.raises(ValueError, match=r"must be of single or double precision: .* Got .*float16"):
+        make(np.eye(3, dtype=np.float16) if make != ps.SingularValueMasses else np.ones(3, dtype=np.float16))
+
+
+def test_what_is_zero_is_no_rounding_and_another_law_has_notes_of_its_own():
+    assert ps.SingularValueMasses.of_matrix(np.diag([1.0, 2.0, 0.0])).notes == ()
+    assert ps.Empirical(np.diag([1.0, 2.0, 0.0])).notes == ()
+    problem = ps.quadratic_network(ps.Empirical([1e-20, 1.0, 2.0]), alpha=1.0, weight_decay=0.1)
+    assert "1 of the 3 eigenvalues" in problem.notes[0]
+    assert problem.replace(eigenvalues=[1.0, 2.0, 3.0, 4.0]).notes == ()
+    assert "rounded" not in problem.names()
+
+
 def test_the_rounding_scales_with_the_matrix_and_its_size():
     values = np.array([1e-15, 1.0])
     assert with_numerical_zeros(values, 10)[0] == 0.0
@@ -47,6 +69,7 @@ def test_the_rounding_scales_with_the_matrix_and_its_size():
     assert with_numerical_zeros(1e-30 * values, 10)[0] == 0.0
     assert with_numerical_zeros(1e-30 * values, 2)[0] > 0.0
     assert with_numerical_zeros(np.array([1e-7, 1.0]), 2, np.float32)[0] == 0.0
+    assert with_numerical_zeros(np.array([2e-6, 1.0]), 4096, np.float32)[0] > 0.0
     assert with_numerical_zeros(np.zeros(3), 3).tolist() == [0.0, 0.0, 0.0]
 
 

@@ -69,9 +69,12 @@ def _must_be_clear(given: Given, samples: Samples) -> None:
 
 
 def _count(value: float, text: str) -> int:
+    """A number of samples: whole where it is written, the nearest whole one within a range."""
     count = round(value)
     if count < 1:
         raise CommandError(f"`--n` must be at least 1: it is a number of samples. Got --n {text}. Use --n 20000.")
+    if ":" not in text and not value.is_integer():
+        raise CommandError(f"`--n` must be a whole number: it counts samples. Got --n {text}. Use --n {count}.")
     return count
 
 

@@ -263,11 +263,16 @@ def rows_of(found: Any) -> list[dict[str, Any]]:
     gathered = []
     for cell, place in enumerate(places):
         row = dict(zip(axes, place, strict=True)) | {name: columns[name][cell] for name in held}
-        outcome, caveats = str(columns["outcome"][cell]), str(columns["caveats"][cell])
+        outcome, caveats = str(columns["outcome"][cell]), _joined(str(columns["caveats"][cell]).splitlines())
         if not outcome.startswith((FAILED, NOT_YET)):
-            caveats = " ".join([*([caveats] if caveats else []), *silent(row)])
+            caveats = " ".join([*([caveats] if caveats else []), _joined(silent(row))]).strip()
         gathered.append({**row, "outcome": outcome, "caveats": caveats})
     return gathered
+
+
+def _joined(sentences: Sequence[str]) -> str:
+    """Caveats as one text, each with a capital."""
+    return " ".join(f"{line[:1].upper()}{line[1:]}" for line in sentences)
 
 
 def _column(found: Any, name: str, axes: list[str]) -> list[Any]:

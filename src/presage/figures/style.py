@@ -23,7 +23,8 @@ COLOURS, LINES, MARKERS, GREY = colours.COLOURS, colours.LINES, colours.MARKERS,
 COLUMN, PAGE = 3.4, 7.0  # inches: one column of a journal, and both
 NUMBER = re.compile(r"\d[\d.]*(e[+-]?\d+)?")
 SEED = re.compile(r"\bseed \d+:? ")  # before what one seed of many says
-NEXT = re.compile(r"(?<=\.) (?=[a-z])")  # caveats begin with a small letter, their further sentences with a capital
+# Shipped data have the caveats of a cell in one line: they begin with a small letter, their further sentences do not.
+NEXT = re.compile(r"(?<=\.) (?=[a-z])")
 FEW = 2.5  # decades of an axis of logarithms that is written in plain numbers
 SMALL, LEADING = 5.5, 1.3  # size of footnotes in points, and the distance of their lines in sizes
 OPEN: dict[str, Any] = {"markersize": 6.5, "markerfacecolor": "none", "markeredgewidth": 0.9}  # around filled dots
@@ -191,12 +192,14 @@ def caveats(parts: Parts) -> list[str]:
 
 def _sentences(words: str, table: Any) -> list[str]:
     """The caveats of a cell one by one; what single seeds say alike is counted."""
-    first, *listed = SEED.split(words)
-    said: dict[str, list[str]] = {}
-    for sentence in listed:
-        said.setdefault(NUMBER.sub("#", sentence), []).append(sentence.strip())
-    counts = [f"{len(alike)} of {table.attrs['seeds']} seeds: {alike[0]}" for alike in said.values()]
-    return [*NEXT.split(first.strip()), *counts] if first.strip() else counts
+    of_all: list[str] = []
+    of_seeds: dict[str, list[str]] = {}
+    for line in words.split("\n"):
+        first, *listed = SEED.split(line)
+        of_all += NEXT.split(first.strip()) if first.strip() else []
+        for sentence in listed:
+            of_seeds.setdefault(NUMBER.sub("#", sentence.strip()), []).append(sentence.strip())
+    return [*of_all, *(f"{len(alike)} of {table.attrs['seeds']} seeds: {alike[0]}" for alike in of_seeds.values())]
 
 
 def _counted(name: str, table: Any, alike: list[tuple[str, int]]) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from presage.laws.discrete_law import DiscreteLaw, abbreviated, number_list
-from presage.laws.numerical_zeros import note_on_zeros, with_numerical_zeros
+from presage.laws.numerical_zeros import note_on_zeros, refuse_half_precision, with_numerical_zeros
 from presage.laws.spectral_law import Atoms
 from presage.protocol import checks
 
@@ -20,13 +20,14 @@ class Empirical(DiscreteLaw):
     """Eigenvalues as they are: of a given symmetric matrix, or given as a list; what is their rounding is zero."""
 
     eigenvalues: ArrayLike
-    rounded: int = field(default=0, repr=False)  # how many were set to zero
+    rounded: int = field(init=False, default=0, repr=False)  # how many were set to zero
 
     def __post_init__(self) -> None:
         try:
             given = np.asarray(self.eigenvalues)
         except ValueError:  # rows of unequal length
             given = np.asarray(self.eigenvalues, dtype=object)
+        refuse_half_precision("eigenvalues", given)
         if given.ndim == 2:
             entries = number_list("eigenvalues", given.ravel(), "they are the entries of a matrix")
             matrix = entries.reshape(len(given), -1)
@@ -44,7 +45,7 @@ class Empirical(DiscreteLaw):
             values = np.sort(number_list("eigenvalues", given, "they are eigenvalues"))
         exact = with_numerical_zeros(values, values.size, given.dtype)
         object.__setattr__(self, "eigenvalues", exact)
-        object.__setattr__(self, "rounded", self.rounded + int(np.sum(exact != values)))
+        object.__setattr__(self, "rounded", int(np.sum(exact != values)))
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -8,13 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from presage.laws.spectral_law import Floats
+from presage.protocol import checks
+
+MOST = 1e-6  # relative to the largest value: eight roundings of single precision
 
 
 def with_numerical_zeros(values: NDArray[np.floating[Any]], size: int, precision: Any = np.float64) -> Floats:
     """Eigenvalues or singular values of a matrix, with those that are its rounding set to zero.
 
-    ``|s| <= size eps max|s|``, where `size` is the longer side of the matrix and eps that of the `precision` of its
-    entries: what LAPACK and the products that made the matrix leave of a zero.
+    ``|s| <= min(size eps, 1e-6) max|s|``, where `size` is the longer side of the matrix and eps that of the
+    `precision` of its entries: what LAPACK and the products that made the matrix leave of a zero. The cap is for
+    single precision, where size eps would count small eigenvalues of a wide spectrum among its rounding.
 
     Equation: derived: the bound of a backward stable eigensolver, which numpy.linalg.matrix_rank takes too.
     Checked: tests/laws/test_numerical_zeros.py::test_a_matrix_of_low_rank_has_that_rank
@@ -22,11 +26,24 @@ def with_numerical_zeros(values: NDArray[np.floating[Any]], size: int, precision
     kind = np.dtype(precision)
     eps = float(np.finfo(kind if kind.kind == "f" else np.float64).eps)
     size_of_largest = float(np.abs(values).max(initial=0.0))
-    return np.where(np.abs(values) <= size * eps * size_of_largest, 0.0, values).astype(np.float64)
+    small = min(size * eps, MOST) * size_of_largest
+    return np.where(np.abs(values) <= small, 0.0, values).astype(np.float64)
+
+
+def refuse_half_precision(name: str, given: NDArray[Any]) -> None:
+    """Complain about numbers of half precision: their rounding cannot be told from small eigenvalues."""
+    if given.dtype.kind == "f" and given.dtype.itemsize < 4:
+        raise checks.complaint(
+            name,
+            "be of single or double precision",
+            "rounding to three digits turns zeros into eigenvalues that cannot be told from small ones",
+            f"numbers of {given.dtype}",
+            "Compute them in single precision or better, or write .astype(float) if they are meant as they are.",
+        )
 
 
 def note_on_zeros(count: int, of: int, noun: str) -> tuple[str, ...]:
     """The sentence about values that were set to zero; none where there was no such."""
     if not count:
         return ()
-    return (f"{count} of the {of} {noun} of the target are below rounding, d eps times the largest: they are zeros.",)
+    return (f"{count} of the {of} {noun} of the target are below rounding beside the largest: they are zeros.",)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from presage.laws.discrete_law import number_list
-from presage.laws.numerical_zeros import note_on_zeros, with_numerical_zeros
+from presage.laws.numerical_zeros import note_on_zeros, refuse_half_precision, with_numerical_zeros
 from presage.laws.point_masses import PointMasses
 from presage.laws.rectangular_law import ASPECT, RectangularLaw
 from presage.protocol import checks
@@ -24,7 +24,7 @@ class SingularValueMasses(RectangularLaw):
     values: ArrayLike
     weights: ArrayLike | None = None
     aspect: float = 1.0
-    rounded: int = field(default=0, repr=False)  # how many were set to zero
+    rounded: int = field(init=False, default=0, repr=False)  # how many were set to zero
 
     @classmethod
     def of_matrix(cls, matrix: ArrayLike) -> Self:
@@ -35,10 +35,12 @@ class SingularValueMasses(RectangularLaw):
             raise checks.complaint("matrix", "have two sides", "its singular values are meant", got, "Pass a matrix.")
         entries = number_list("matrix", given.ravel(), "they are the entries of a matrix").reshape(given.shape)
         short, long = sorted(given.shape)
-        values = with_numerical_zeros(np.linalg.svd(entries, compute_uv=False), long, given.dtype)
-        return cls(values, aspect=long / short, rounded=int(np.sum(values == 0.0)))
+        values = np.linalg.svd(entries, compute_uv=False)
+        precision = given.dtype if given.dtype.kind == "f" else np.float64  # which says what of them is rounding
+        return cls(values.astype(precision), aspect=long / short)
 
     def __post_init__(self) -> None:
+        refuse_half_precision("values", np.asarray(self.values))
         law = PointMasses(self.values, self.weights)  # says what is wrong with values or weights
         values = np.asarray(law.values, dtype=np.float64)
         if values.min() < 0:
@@ -54,7 +56,7 @@ class SingularValueMasses(RectangularLaw):
         longer = round(self.aspect * values.size)
         exact = with_numerical_zeros(values, longer, np.asarray(self.values).dtype)
         object.__setattr__(self, "values", exact)
-        object.__setattr__(self, "rounded", self.rounded + int(np.sum(exact != values)))
+        object.__setattr__(self, "rounded", int(np.sum(exact != values)))
 
     @property
     def notes(self) -> tuple[str, ...]:

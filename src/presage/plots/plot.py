@@ -80,6 +80,8 @@ def panels_of(result: Any, show: Sequence[str] = ()) -> list[Panel]:
         return table_panels(result, show)
     if hasattr(result, "density") and hasattr(result, "support"):
         return [_of_law(result, show)]
+    if hasattr(result, "squared") and hasattr(result, "singular_values"):  # a law of a matrix without symmetry
+        return [_of_law(result.singular_values, show, type(result).__name__)]
     raise _not_drawn(result)
 
 
@@ -140,13 +142,14 @@ def _of_comparison(found: Comparison, show: Sequence[str]) -> list[Panel]:
     others = (SPECTRUM,) if has_spectrum else ()
     _chosen([observables[name] for name in rows], show, others)
     names = show or [*rows, *others]
-    spectrum = {SPECTRUM: histogram_panel(found.ensembles, learned)} if isinstance(learned, Learned) else {}
-    return [{**spectrum, **rows}[name] for name in names]
+    if has_spectrum and SPECTRUM in names:
+        rows[SPECTRUM] = histogram_panel(found.ensembles, learned if isinstance(learned, Learned) else None)
+    return [rows[name] for name in names]
 
 
-def _of_law(law: Any, show: Sequence[str]) -> Panel:
+def _of_law(law: Any, show: Sequence[str], name: str = "") -> Panel:
     _chosen((), show)
-    return spectrum_panel(Learned.of_law(law, "values"), "values", label=type(law).__name__)
+    return spectrum_panel(Learned.of_law(law, "values"), "values", label=name or type(law).__name__)
 
 
 def _not_drawn(result: Any) -> ValueError:

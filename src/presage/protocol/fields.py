@@ -19,7 +19,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil, floor
-from typing import Any, Literal, SupportsFloat, final
+from numbers import Real
+from typing import Any, Literal, final
 
 from presage.protocol import checks
 
@@ -128,7 +129,7 @@ class Part(Declaration):
 
 def _exceeds(value: Any, bound: float) -> bool:
     """Whether something is a number, and too large a one."""
-    return isinstance(value, SupportsFloat) and not isinstance(value, bool | str) and float(value) > bound
+    return isinstance(value, Real) and not isinstance(value, bool) and float(value) > bound
 
 
 def declared(declaration: Declaration) -> Mapping[str, Declaration]:

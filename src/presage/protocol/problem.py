@@ -108,4 +108,4 @@ def _dimension(d: int) -> int:
 
 def _field_names(thing: Any) -> list[str]:
     """Names of the fields of a dataclass; a thing of another kind has none."""
-    return [field.name for field in dataclasses.fields(thing)] if dataclasses.is_dataclass(thing) else []
+    return [field.name for field in dataclasses.fields(thing) if field.init] if dataclasses.is_dataclass(thing) else []

@@ -47,8 +47,8 @@ def meaning_of_bars(result: Any) -> str:
 
 
 def caveats(result: Any) -> str:
-    """What the result says against itself, as one text of sentences."""
-    return " ".join(f"{line[:1].upper()}{line[1:]}" for line in getattr(result, "caveats", ()))
+    """What the result says against itself, a caveat a line."""
+    return "\n".join(" ".join(line.split()) for line in getattr(result, "caveats", ()))
 
 
 def message(result: Any) -> str:
