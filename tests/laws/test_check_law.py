@@ -97,6 +97,32 @@ class Endless(Own):
         return np.array([[1.0, np.inf]])
 
 
+class OneArray(Own):
+    def stieltjes_pair(self, z):
+        return super().stieltjes_pair(z)[0]
+
+
+class Nothing(Own):
+    def stieltjes_pair(self, z):
+        return None
+
+
+class Single(Own):
+    def stieltjes_pair(self, z):
+        return 1.0, 2.0
+
+
+class Listed(Own):
+    @property
+    def support(self):
+        return [[1.0, 5.0]]
+
+
+class NoNumber(Own):
+    def stieltjes_pair(self, z):
+        return np.full(z.shape, np.nan), np.full(z.shape, np.nan)
+
+
 class Raises(Own):
     def stieltjes_pair(self, z):
         raise KeyError("no such branch")
@@ -149,6 +175,11 @@ def test_moments_around_a_law_are_its_moments():
         (Backwards, "not sorted and disjoint"),
         (Endless, "is not finite"),
         (Raises, "the law raised KeyError"),
+        (OneArray, "does not return two arrays"),
+        (Nothing, "does not return two arrays"),
+        (Single, "must return one number for each"),
+        (Listed, "its `support` is a list, and must be an array"),
+        (NoNumber, "the transform is not finite"),
     ],
 )
 def test_what_is_wrong_with_a_law_is_said(kind, said):
@@ -161,7 +192,10 @@ def test_what_is_no_law_is_said():
     assert "derive the class from presage.SpectralLaw" in str(ps.check_law(3.0))
 
 
-@pytest.mark.parametrize("kind", [WrongBranch, Growing, TooNarrow, Half, LostAtom, OtherMoment, WrongSlope, Backwards])
+WRONG = [WrongBranch, Growing, TooNarrow, Half, LostAtom, OtherMoment, WrongSlope, Backwards]
+
+
+@pytest.mark.parametrize("kind", [*WRONG, OneArray, Nothing, Single, Listed, NoNumber])
 def test_no_number_comes_of_what_is_no_law(kind):
     with pytest.raises(ValueError, match=r"`target` must be a law: .* Mend its class: `check_law\(target\)` says more"):
         ps.quadratic_network(kind(), alpha=1.0, weight_decay=0.1, noise=0.5)

@@ -39,7 +39,10 @@ def check_law(law: Any) -> Report:
 def disorders(law: SpectralLaw) -> Iterator[str]:
     """What no probability law shows, in the language of the model: mass and moments, counted in two ways. Cheap."""
     with np.errstate(all="ignore"):
-        yield from _support(law)
+        faults = [*_support(law), *_pair(law)]
+        yield from faults
+        if faults:  # what follows reads both
+            return
         yield from _mass(law)
         yield from _moments(law)
         yield from _mass_of_slope(law)
@@ -68,6 +71,9 @@ def _kind(law: Any) -> Iterator[str]:
 
 
 def _support(law: SpectralLaw) -> Iterator[str]:
+    if not isinstance(law.support, np.ndarray):
+        yield f"its `support` is a {type(law.support).__name__}, and must be an array: np.array([[left, right], ...])"
+        return
     rows = np.asarray(law.support, dtype=np.float64)
     if rows.ndim != 2 or rows.shape[1:] != (2,) or not len(rows):
         yield f"its `support` has the shape {rows.shape}, and must be rows (left, right), at least one"
@@ -75,6 +81,15 @@ def _support(law: SpectralLaw) -> Iterator[str]:
         yield "its `support` is not finite, and eigenvalues of a layer are"
     elif (rows[:, 1] < rows[:, 0]).any() or (rows[1:, 0] < rows[:-1, 1]).any():
         yield "the rows of its `support` are not sorted and disjoint"
+
+
+def _pair(law: SpectralLaw) -> Iterator[str]:
+    given: Any = law.stieltjes_pair(np.array([1j, 1.0 + 1j]))
+    if not (isinstance(given, tuple | list) and len(given) == 2):
+        yield "its `stieltjes_pair` does not return two arrays: it must return G(z) and its derivative G'(z)"
+    elif any(np.shape(part) != (2,) for part in given):
+        shapes = " and ".join(str(np.shape(part)) for part in given)
+        yield f"its `stieltjes_pair` of 2 points returns the shapes {shapes}, and must return one number for each"
 
 
 def _mass(law: SpectralLaw) -> Iterator[str]:
@@ -153,9 +168,9 @@ def _arrays(law: SpectralLaw) -> Iterator[str]:
     together = np.asarray(law.stieltjes_pair(z)[0])
     if not np.array_equal(z, before):
         yield "`stieltjes_pair` changes its argument: work on a copy of z."
-    elif together.shape != z.shape:
-        yield f"`stieltjes_pair` of {z.size} points returns the shape {together.shape}: one number for each."
-    elif not np.allclose([np.asarray(law.stieltjes_pair(z[i : i + 1])[0])[0] for i in range(z.size)], together):
+    elif not np.allclose(
+        [np.asarray(law.stieltjes_pair(z[i : i + 1])[0])[0] for i in range(z.size)], together, equal_nan=True
+    ):
         yield "the transform of a point depends on the others that are given with it: use functions of each z alone."
 
 
@@ -183,6 +198,7 @@ def _above(law: SpectralLaw) -> list[Complexes]:
 CHECKS: dict[str, Callable[[Any], Iterator[str]]] = {
     "its class": _kind,
     "support": _support,
+    "two arrays": _pair,
     "shapes": _arrays,
     "branch": _branch,
     "mass": _mass,

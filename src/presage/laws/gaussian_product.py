@@ -16,7 +16,7 @@ from presage.protocol.fields import Declared, Number, declared
 
 RANK = Number(
     "inner width of the product over the shorter side, r/p",
-    above=0.0,
+    at_least=1e-6,
     at_most=1e4,
     example=0.5,
     usual_up_to=10.0,

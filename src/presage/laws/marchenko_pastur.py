@@ -16,7 +16,7 @@ from presage.protocol.njit import njit
 KAPPA_0 = Number(
     "width of the target over the dimension, m_0/d",
     symbol=r"\kappa_0",
-    above=0.0,
+    at_least=1e-8,
     at_most=1e6,
     example=0.5,
     reason="it is the width of the target over the dimension, m_0/d, and a target needs some width",

@@ -319,3 +319,19 @@ def test_a_number_of_which_nothing_is_known_is_no_answer():
     with pytest.raises(ps.SolveError, match=r"is known to \d+ % of itself only\. Use a smaller beta") as caught:
         ps.solve(problem, solver=ps.StateEvolution(accuracy=0.002, most_nodes=2**17))
     assert caught.value.partial.error_bars["test_error"] > caught.value.partial.test_error
+
+
+def test_asking_for_more_than_can_be_had_gives_no_less():
+    """Beyond the finest grid there are scattered points only: the better of the two is the answer, and says so."""
+    problem = ps.attention(ps.MarchenkoPastur(0.5), alpha=0.5, weight_decay=0.01, noise=0.5)
+    fine = ps.solve(problem, accuracy=5e-6)
+    finest = ps.solve(problem, accuracy=1e-12)
+    assert finest.error_bars["test_error"] <= fine.error_bars["test_error"]
+    assert finest.test_error == pytest.approx(fine.test_error, abs=2 * fine.error_bars["test_error"])
+    assert any("above the 1e-12 asked for" in line for line in finest.caveats)
+
+
+@pytest.mark.parametrize("make", [lambda: ps.MarchenkoPastur(1e-12), lambda: ps.GaussianProduct(1e-12)])
+def test_a_rank_that_is_lost_in_rounding_is_refused(make):
+    with pytest.raises(ValueError, match=r"must be a finite number >= 1e-0[68]"):
+        make()

@@ -28,7 +28,7 @@ def test_low_rank_error_is_the_limit_of_the_equations(abar, noise):
 
 def test_weak_recovery_is_where_the_error_leaves_one():
     for noise in (0.0, 0.5, 2.0):
-        abar = weak_recovery(ps.MarchenkoPastur(1e-9), noise) / 1e-9
+        abar = weak_recovery(ps.MarchenkoPastur(1e-8), noise) / 1e-8
         assert abar == pytest.approx(0.5 + noise / 4, rel=1e-6)
         assert ps.low_rank_error(0.999 * abar, noise) == 1.0
         assert ps.low_rank_error(1.001 * abar, noise) < 1.0
