@@ -46,10 +46,10 @@ def draws_for(d: int) -> int:
 def mean_range(drawn: Floats, count: int, *, grain: float = 0.0, share: int = 1) -> Range:
     """Where the mean of `count` new numbers is, told from those that were drawn; each end is missed by LEVEL/ENDS.
 
-    ``mean +- s v^(1/2) (t + c)`` with ``v = 1/count + 1/n``: s and the mean are those of n draws, so t is a quantile of
-    Student's law with n - 1 degrees of freedom. For numbers of skewness g the difference of both means over
+    ``mean +- s v^(1/2) (t + c)`` with ``v = 1/k + 1/n`` for k of them: s and the mean are those of n draws, so t is a
+    quantile of Student's law with n - 1 degrees of freedom. For numbers of skewness g the difference of both means over
     ``s v^(1/2)`` has the mean ``g v^(-1/2)/(2 n)`` and the skewness
-    ``g ((1/count^2 - 1/n^2) v^(-3/2) + 3 v^(-1/2)/n)``, as draws without the long tail have a smaller mean and
+    ``g ((1/k^2 - 1/n^2) v^(-3/2) + 3 v^(-1/2)/n)``, as draws without the long tail have a smaller mean and
     a smaller s; c is what this adds to a normal quantile. Of either tail g is taken two standard errors longer than the
     draws show, since few seldom show a long tail, and never shorter. Numbers in steps of `grain` have at least the
     spread of the rounding, and half a step more. With `share` the level of an end is divided by it again.
