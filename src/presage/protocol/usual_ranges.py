@@ -83,8 +83,7 @@ def ranges(drawn: dict[str, Floats], count: int, grain: float) -> dict[str, Rang
 def fence(drawn: dict[str, Floats], count: int) -> tuple[float, float]:
     """Between which all values of all of `count` networks are."""
     bottom, top = (mean_range(drawn[name], 1, share=count) for name in ("bottom", "top"))
-    slack = ROUNDING * max(abs(bottom.low), abs(top.high))
-    return bottom.low - slack, top.high + slack
+    return bottom.low - ROUNDING * abs(bottom.low), top.high + ROUNDING * abs(top.high)
 
 
 class Table(NamedTuple):
