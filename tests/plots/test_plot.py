@@ -442,3 +442,35 @@ class TestEdges:
         box = axes.get_legend().get_window_extent()
         assert box.x1 <= axes.figure.bbox.x1
         assert repr(laws[1]) in " ".join(words(axes).split())
+
+
+class TestTrainedElsewhere:
+    def values(self, solution) -> Any:
+        return np.sort(solution.learned_law.sample(60, np.random.default_rng(1)))
+
+    def test_a_histogram_over_the_predicted_law(self, solution):
+        values = self.values(solution)
+        axes = ps.plot(ps.compare(solution, values, draws=50))
+        assert drawn_mass(axes) == pytest.approx(solution.rank, rel=5e-3)
+        steps = axes.patches[0].get_data()
+        assert np.sum(steps.values * np.diff(steps.edges)) == pytest.approx(np.mean(values != 0.0))
+        said = words(axes)
+        assert f"1 network, d = 60 (zero: {100 * np.mean(values == 0.0):.3g} %)" in said
+        assert "nothing speaks against the prediction" in said
+        assert "outlier" not in said
+
+    def test_outliers_are_marked(self, solution):
+        values = self.values(solution)
+        found = ps.compare(solution, np.append(values[:-1], 5.0 * values[-1]), draws=50)
+        axes = ps.plot(found, show="spectrum")
+        marks = [c for c in axes.collections if c.get_label() == "1 outlier"]
+        assert [segment[0][0] for segment in marks[0].get_segments()] == [5.0 * values[-1]]
+        assert axes.get_xlim()[1] > 5.0 * values[-1]
+        assert "not as predicted: " in words(axes)
+
+    def test_only_the_spectrum_can_be_asked_for(self, solution):
+        with pytest.raises(ps.InputError, match="`show` must be among spectrum"):
+            ps.plot(ps.compare(solution, self.values(solution), draws=5), show="rank")
+
+    def test_networks_that_are_zero_are_drawn(self, solution):
+        assert "1 network, d = 60 (zero: 100 %)" in words(ps.plot(ps.compare(solution, np.zeros(60), draws=5)))

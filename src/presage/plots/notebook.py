@@ -20,6 +20,7 @@ from presage.protocol.fields import Number, declarations
 from presage.protocol.prediction import SampleSizes
 from presage.protocol.problem import LearningProblem
 from presage.protocol.tabulated import lines_of, number, problem_of, with_bar
+from presage.protocol.trained_elsewhere import TrainedElsewhere
 
 DPI = 70
 # What a picture may fail by: nothing to draw or a label that is no formula, a computation behind it, no matplotlib or
@@ -59,6 +60,8 @@ def _head(kind: str, words: str) -> str:
 
 def _told(thing: Any) -> str:
     """What stands beside the name of trained networks; "" for all else, where the problem stands there."""
+    if isinstance(thing, TrainedElsewhere):
+        return f"{thing.head}; {thing.solution.problem!r}. {thing.verdict}"
     if not isinstance(thing, Ensemble):
         return ""
     done = len(thing.seeds) - len(thing.failures)
@@ -76,6 +79,14 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def _of_result(thing: Any) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
     if isinstance(thing, Comparison):
         return _of_comparison(thing)
+    if isinstance(thing, TrainedElsewhere):
+        cells = [
+            (row.name, number(row.value), number(row.expected), f"{number(row.low)} to {number(row.high)}", row.words)
+            for row in thing.rows
+        ]
+        verdicts = ["as expected" if row.usual else "not as expected" for row in thing.rows]
+        columns = ("measure", "value", "expected", "range", "meaning", "verdict")
+        return columns, [(*cell, verdict) for cell, verdict in zip(cells, verdicts, strict=True)]
     if isinstance(thing, SampleSizes):
         rows = [
             (line.name, "no alpha" if line.value == np.inf else number(line.value), line.words)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from presage.plots.comparison import row_panel
+from presage.plots.elsewhere import elsewhere_panel
 from presage.plots.learned import Learned, learned_by
 from presage.plots.networks import histogram_panel, seeds_panel
 from presage.plots.panel import Panel, drawn_into, drawn_on, given_axes, look, size
@@ -22,6 +23,7 @@ from presage.protocol.ensemble import Ensemble
 from presage.protocol.observables import Observable, by_name
 from presage.protocol.prediction import Result, SampleSizes
 from presage.protocol.problem import LearningProblem
+from presage.protocol.trained_elsewhere import TrainedElsewhere
 
 SPECTRUM = "spectrum"  # what `show` calls the law of what is learned
 
@@ -32,6 +34,7 @@ def plot(result: Any, *, ax: Any = None, show: str | Sequence[str] | None = None
     A prediction is drawn as the spectrum that is learned, with the target behind it, or as its numbers where it has no
     spectrum; an optimum likewise, at its best strength; thresholds as marks along the number of samples; trained
     networks as a histogram; a comparison as one panel an observable, trained means against 1/d beside the prediction;
+    networks trained elsewhere as a histogram over the predicted law, with the outliers marked;
     the table of a sweep as curves with error bands, or as a map over two grids of numbers; a law as its density.
 
     Args:
@@ -68,6 +71,9 @@ def panels_of(result: Any, show: Sequence[str] = ()) -> list[Panel]:
         return _of_comparison(result, show)
     if isinstance(result, Ensemble):
         return _of_networks(result, show)
+    if isinstance(result, TrainedElsewhere):
+        _chosen((), show, (SPECTRUM,))
+        return [elsewhere_panel(result, Learned.of(result.solution))]
     if isinstance(result, SampleSizes):
         return [thresholds_panel(result, _chosen(result.observables, show) or result.observables)]
     if isinstance(result, Result):

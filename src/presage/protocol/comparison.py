@@ -130,10 +130,22 @@ def compare(solution: Prediction, *ensembles: Ensemble) -> Comparison: ...
 
 
 @overload
-def compare(solution: Prediction, *ensembles: ArrayLike, zero: float | None = None) -> TrainedElsewhere: ...
+def compare(
+    solution: Prediction,
+    *ensembles: ArrayLike,
+    zero: float | None = None,
+    draws: int | None = None,
+    progress: bool | None = None,
+) -> TrainedElsewhere: ...
 
 
-def compare(solution: Prediction, *ensembles: Any, zero: float | None = None) -> Comparison | TrainedElsewhere:
+def compare(
+    solution: Prediction,
+    *ensembles: Any,
+    zero: float | None = None,
+    draws: int | None = None,
+    progress: bool | None = None,
+) -> Comparison | TrainedElsewhere:
     """Set trained networks beside the prediction: that of `solve`, or that of `bayes_optimal` for a posterior mean.
 
     Several dimensions are fitted by ``a + b/d``; ``z`` is the distance of ``a`` from the prediction over both
@@ -141,7 +153,9 @@ def compare(solution: Prediction, *ensembles: Any, zero: float | None = None) ->
 
     Networks that were trained elsewhere are given by their eigenvalues (singular values, entries), an array a network:
     these are set beside the predicted law, and their distance from it beside that of networks which follow the law.
-    Values of at most `zero` count as zero then; by default those that are rounding beside the largest.
+    Values of at most `zero` count as zero then; by default those that are rounding beside the largest. How far such
+    networks are from the law is read off `draws` of them: by default 200 up to d = 223 and fewer above, which takes
+    some ten seconds at d = 1000; `progress` shows a bar, by default on a terminal.
     """
     remedy = "Pass <solve()> or <bayes_optimal()> as first argument."
     checks.instance("solution", solution, Prediction, reason="it is the prediction", remedy=remedy)
@@ -149,10 +163,8 @@ def compare(solution: Prediction, *ensembles: Any, zero: float | None = None) ->
         remedy = "Pass simulate(problem, d=100) too."
         raise checks.complaint("ensembles", "be given", "there is nothing to compare with", ensembles, remedy)
     if not any(isinstance(one, Ensemble) for one in ensembles) and all(_is_array(one) for one in ensembles):
-        return set_beside(solution, ensembles, zero)
-    if zero is not None:
-        reason = "which values of networks of presage are zero is said by their rank"
-        raise checks.complaint("zero", "be left out here", reason, zero, "Leave it out.")
+        return set_beside(solution, ensembles, zero, draws, progress)
+    _no_options(zero=zero, draws=draws, progress=progress)
     for ensemble in ensembles:
         remedy = "Pass simulate(problem, d=100)."
         checks.instance("ensembles", ensemble, Ensemble, reason="they are trained networks", remedy=remedy)
@@ -179,6 +191,18 @@ def compare(solution: Prediction, *ensembles: Any, zero: float | None = None) ->
     rows = tuple(_row(name, solution, ordered, name in fractions) for name in solution.compared)
     spectra = tuple(_spectrum(solution, d, group) for d, group in ordered.items() if solution.spectrum_measured_as)
     return Comparison(solution, ensembles, rows, spectra)
+
+
+def _no_options(**given: Any) -> None:
+    """Complain about what is for networks that were trained elsewhere."""
+    reasons = {
+        "zero": "which values of networks of presage are zero is said by their rank",
+        "draws": "networks of presage are set beside the numbers of the prediction, and none is drawn",
+        "progress": "networks of presage are compared at once",
+    }
+    for name, value in given.items():
+        if value is not None:
+            raise checks.complaint(name, "be left out here", reasons[name], value, "Leave it out.")
 
 
 def _is_array(one: Any) -> bool:

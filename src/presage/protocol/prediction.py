@@ -52,7 +52,11 @@ class Prediction(Result):
     minimises: ClassVar[bool] = True  # whether it is for the minimum of a loss, not for a posterior mean
     spectrum_of: ClassVar[str] = "eigenvalues"  # what `spectrum` is the law of, in words
     spectrum_measured_as: ClassVar[str | None] = None  # what networks call the numbers of which `spectrum` is the law
-    convention: ClassVar[str] = ""  # in which units they are, for networks that were trained elsewhere
+
+    @property
+    def convention(self) -> str:
+        """In which units the `spectrum_of` a network is, for networks that were trained elsewhere; "" if none."""
+        return ""
 
     @property
     def target_law(self) -> Any:

@@ -15,6 +15,7 @@ from presage.protocol.model import found
 from presage.protocol.observables import by_name
 from presage.protocol.prediction import Result, SampleSizes
 from presage.protocol.problem import LearningProblem
+from presage.protocol.trained_elsewhere import Measure, TrainedElsewhere
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,6 +52,8 @@ def lines_of(result: Any) -> list[Line]:
     if isinstance(result, Comparison):
         words = by_name(result.solution.observables)
         return [Line(row.name, row.a, row.a_error, words[row.name].words) for row in result.rows]
+    if isinstance(result, TrainedElsewhere):
+        return [Line(row.name, row.value, nan, row.words) for row in result.rows]
     if is_optimum(result):
         strength = Line(result.name, float(result.value), nan, "strength of the penalty of least error")
         return [strength, *lines_of(result.solution)]
@@ -76,6 +79,9 @@ def in_brief(result: Any) -> str:
         differ = [row.name for row in result.rows if not row.agrees]
         verdict = f"{', '.join(differ)} differ" if differ else "all agree"
         return f"<{kind} of {len(result.rows)} observables at d = {_listed(result.rows[0].d)}: {verdict}>"
+    if isinstance(result, TrainedElsewhere):
+        unusual = [row.name for row in result.rows if not row.usual]
+        return f"<{kind} of {result.head}: {f'unusual {_listed(unusual)}' if unusual else 'all as predicted'}>"
     told = ", ".join(f"{line.name}={number(line.value)}" for line in lines_of(result)[:FEW])
     if isinstance(result, Ensemble):
         done = len(result.seeds) - len(result.failures)
@@ -108,6 +114,10 @@ def as_dict(result: Any) -> dict[str, Any]:
     if isinstance(result, Comparison):
         said |= {"agrees": result.agrees, "rows": [_row(row) for row in result.rows]}
         said |= {"spectra": [plain(spectrum._asdict()) for spectrum in result.spectra]}
+    elif isinstance(result, TrainedElsewhere):
+        said |= {"agrees": result.agrees, "verdict": result.verdict, "rows": [_measure(row) for row in result.rows]}
+        said |= {"d": result.d, "networks": len(result.values), "drawn": result.drawn, "zero": result.zero}
+        said |= {"fence": plain(result.fence), "outliers": plain(result.outliers), "values": plain(result.values)}
     else:
         lines = _every_line(result)
         said |= {"observables": {line.name: line.value for line in lines}}
@@ -160,6 +170,10 @@ def _row(row: Row) -> dict[str, Any]:
     return {**plain(row._asdict()), "agrees": bool(row.agrees)}
 
 
+def _measure(row: Measure) -> dict[str, Any]:
+    return {**plain(row._asdict()), "usual": bool(row.usual)}
+
+
 def _networks(ensemble: Ensemble) -> list[dict[str, Any]]:
     """One row a seed: its numbers and how it ended."""
     rows = []
@@ -183,6 +197,8 @@ def to_dataframe(result: Any) -> pd.DataFrame:
         return pd.DataFrame(_networks(result)).set_index("seed")
     if isinstance(result, Comparison):
         return pd.DataFrame([_flat(row) for row in result.rows]).set_index("observable")
+    if isinstance(result, TrainedElsewhere):
+        return pd.DataFrame([_measure(row) for row in result.rows]).set_index("name")
     head = "threshold" if isinstance(result, SampleSizes) else "observable"
     rows = [
         {head: line.name, "value": line.value, "error_bar": line.bar, "meaning": line.words}

@@ -6,6 +6,7 @@ How far they may be from the law is read off networks of the same size that do f
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, final
@@ -16,14 +17,14 @@ from numpy.typing import ArrayLike
 from presage.protocol import checks
 from presage.protocol.ensemble import Floats
 from presage.protocol.prediction import Prediction
+from presage.protocol.progress import with_progress
+from presage.protocol.recorded import Recorded
+from presage.protocol.usual_ranges import FEWEST, LEVEL, MOST, ROUNDING, Range, Table, draws_for, fence, ranges
 
-DRAWN = 100  # networks that follow the law, to see how far such networks are from it
-GROUPS = 1000  # of as many of them as there are networks, whose means are compared
-SEED = 20260101  # of both, so that the same eigenvalues get the same verdict
-LEVELS = (0.005, 0.995)  # of these means: what lies between them is usual
-DISTANCES = frozenset({"wasserstein", "kolmogorov_smirnov"})
-POINTS = 1000  # at which the distribution function is tabulated
-BESIDE = 1e-12  # relative: how far below zero the mass of the negative values ends
+SEED = 20260101  # of the draws, so that the same eigenvalues get the same verdict
+COARSEST = 1e-6  # relative: no precision makes zeros of values above this
+HALF = 1e-4  # a rounding above this is that of half precision
+NOTICED = 50  # draws below which the ranges are told to rest on few
 ONE_BY_ONE = "Pass one array of d numbers a network, for example compare(solution, numpy.linalg.eigvalsh(S))."
 
 
@@ -34,13 +35,13 @@ class Measure(NamedTuple):
     words: str
     value: float  # mean over the networks
     expected: float  # mean over networks of this size that follow the law
-    low: float  # range of such means over as many networks, 99 % of them
+    low: float  # range of such means over as many networks
     high: float
 
     @property
     def usual(self) -> bool:
         """Whether networks that follow the law show such a number."""
-        slack = 1e-9 * max(abs(self.low), abs(self.high))
+        slack = ROUNDING * max(abs(self.low), abs(self.high))
         return self.low - slack <= self.value <= self.high + slack
 
     @property
@@ -55,13 +56,16 @@ class Measure(NamedTuple):
 
 @final
 @dataclass(frozen=True, eq=False)
-class TrainedElsewhere:
+class TrainedElsewhere(Recorded):
     """Eigenvalues of networks trained elsewhere, beside the predicted law."""
 
     solution: Prediction = field(repr=False)
     values: Floats = field(repr=False)  # one row a network, increasing; those that count as zero are zero
     zero: float  # values of at most this size count as zero
     rows: tuple[Measure, ...]
+    fence: tuple[float, float]  # between which all values of as many networks are that follow the law
+    drawn: int  # networks that follow the law, from which the ranges are
+    rounding: float  # of the precision in which the values came, relative
 
     @property
     def d(self) -> int:
@@ -76,9 +80,21 @@ class TrainedElsewhere:
         raise KeyError(f"{name!r} is not among {', '.join(row.name for row in self.rows)}")
 
     @property
+    def outliers(self) -> Floats:
+        """The values beyond the fence, increasing."""
+        low, high = self.fence
+        return np.sort(self.values[(self.values < low) | (self.values > high)])
+
+    @property
     def agrees(self) -> bool:
         """Whether every number is one that networks of this size show that follow the law."""
         return all(row.usual for row in self.rows)
+
+    @property
+    def head(self) -> str:
+        """What was compared."""
+        count = len(self.values)
+        return f"{count} network{'s' if count > 1 else ''} of {self.d} {self.solution.spectrum_of}, trained elsewhere"
 
     @property
     def verdict(self) -> str:
@@ -103,6 +119,17 @@ class TrainedElsewhere:
             "trained elsewhere: labels, noise, penalty and normalisation must be those of the problem"
             + (f", {convention}." if convention else ".")
         )
+        if self.drawn < NOTICED:
+            said.append(
+                f"the ranges rest on {self.drawn} drawn networks of this size and are wide for that: so few tell "
+                "less of how far networks are from the law. More `draws` make them narrower, and take longer."
+            )
+        if self.rounding > HALF:
+            said.append(
+                f"the {self.solution.spectrum_of} came in half precision, rounded by {self.rounding:.0e} of their "
+                "size: the zeros of a matrix in half precision are not small beside the others. Compute them in double "
+                "precision, or pass `zero`."
+            )
         if not self.agrees:
             said.append(
                 "the ranges are those of the limit; trained networks differ from it by a part of order 1/d beside, so "
@@ -116,77 +143,69 @@ class TrainedElsewhere:
         return tuple(said)
 
     def __str__(self) -> str:
-        count = len(self.values)
-        head = f"{count} network{'s' if count > 1 else ''} of {self.d} {self.solution.spectrum_of}, trained elsewhere"
+        level = (
+            f"networks that follow the law have any of these {len(self.rows)} numbers outside of its range in about "
+            f"{100.0 * LEVEL:g} % of all cases or less."
+        )
         return "\n".join(
-            [head, *(row.sentence for row in self.rows), self.verdict, *(f"caveat: {line}" for line in self.caveats)]
+            [
+                self.head,
+                *(row.sentence for row in self.rows),
+                level,
+                self.verdict,
+                *(f"caveat: {line}" for line in self.caveats),
+            ]
         )
 
 
-def set_beside(solution: Prediction, networks: Sequence[ArrayLike], zero: float | None) -> TrainedElsewhere:
+def set_beside(
+    solution: Prediction,
+    networks: Sequence[ArrayLike],
+    zero: float | None,
+    draws: int | None = None,
+    progress: bool | None = None,
+) -> TrainedElsewhere:
     """Compare the eigenvalues of networks with the predicted law."""
     values, rounding = _rows(networks, solution.spectrum_of)
     small = _zero(zero, values, rounding)
     values[np.abs(values) <= small] = 0.0
-    law = _law(solution)
-    rng = np.random.default_rng(SEED)
-    drawn = np.array([np.sort(law.sample(values.shape[1], rng)) for _ in range(DRAWN)])
-    table = _Table.of(law, np.concatenate([values, drawn]))
-    names = _names(solution.spectrum_of)
-    theirs, usual = (_measured(rows, table, drawn) for rows in (values, drawn))
-    groups = rng.integers(DRAWN, size=(GROUPS, len(values)))
-    rows = []
-    for name, words in names.items():
-        low, high = np.quantile(usual[name][groups].mean(axis=1), LEVELS)
-        low = 0.0 if name in DISTANCES else low  # nothing is too near to the law
-        expected = float(usual[name].mean())
-        rows.append(Measure(name, words, float(theirs[name].mean()), expected, float(low), float(high)))
-    return TrainedElsewhere(solution, values, small, tuple(rows))
+    count, d = values.shape
+    drawn = _drawn(_law(solution), d, draws_for(d) if draws is None else _draws(draws), progress)
+    table = Table.of(_law(solution), drawn, values)
+    theirs, usual = table.measured(values), table.measured(drawn)
+    low, high = fence(usual, count)
+    theirs["outside"] = np.sum((values < low) | (values > high), axis=1).astype(np.float64)
+    known = {**ranges(usual, count, 1.0 / d if table.zero > 0.0 else 0.0), "outside": Range(0.0, 0.0, 0.0)}
+    rows = tuple(
+        Measure(name, words, float(theirs[name].mean()), *known[name])
+        for name, words in _names(solution.spectrum_of, low, high).items()
+    )
+    return TrainedElsewhere(solution, values, small, rows, (low, high), len(drawn), rounding)
 
 
-def _names(kind: str) -> dict[str, str]:
+def _names(kind: str, low: float, high: float) -> dict[str, str]:
     return {
         "rank": f"fraction of {kind} that are not zero",
         "wasserstein": f"mean distance of the {kind} to the law",
         "kolmogorov_smirnov": "largest difference of the distribution functions",
         "top": f"largest of the {kind}",
         "bottom": f"smallest of the {kind}",
-        "outside": f"number of {kind} beyond all of those that were drawn",
+        "outside": f"number of {kind} a network below {low:.4g} or above {high:.4g}",
     }
 
 
-def _measured(rows: Floats, table: _Table, drawn: Floats) -> dict[str, Floats]:
-    """Every measure of each network."""
-    distances = np.array([table.distances(row) for row in rows])
-    return {
-        "rank": np.mean(rows != 0.0, axis=1),
-        "wasserstein": distances[:, 0],
-        "kolmogorov_smirnov": distances[:, 1],
-        "top": rows[:, -1],
-        "bottom": rows[:, 0],
-        "outside": np.sum((rows > drawn.max()) | (rows < drawn.min()), axis=1).astype(np.float64),
-    }
+def _drawn(law: Any, d: int, draws: int, progress: bool | None) -> Floats:
+    """Networks of this size that follow the law, one a row, increasing."""
+    rng = np.random.default_rng(SEED)
+    show = sys.stderr.isatty() if progress is None else progress
+    each = (np.sort(law.sample(d, rng)) for _ in range(draws))
+    return np.array([*with_progress(each, draws, words="drawing", unit="networks", show=show)])
 
 
-class _Table(NamedTuple):
-    """A distribution function at many points, two of them at zero: before and after its mass there."""
-
-    x: Floats
-    below: Floats
-
-    @classmethod
-    def of(cls, law: Any, rows: Floats) -> _Table:
-        low, high = min(float(rows.min()), 0.0), max(float(rows.max()), 0.0)
-        size = max(high - low, np.finfo(np.float64).tiny)
-        x = np.union1d(np.linspace(low - BESIDE * size, high, POINTS), [-BESIDE * size, 0.0])
-        return cls(x, np.asarray(law.cdf(x), dtype=np.float64))
-
-    def distances(self, row: Floats) -> tuple[float, float]:
-        """Of one network: the area between the two distribution functions, and their largest difference."""
-        steps = np.searchsorted(row, self.x, side="right") / len(row)
-        apart = np.abs(steps - self.below)
-        area = float(np.sum(0.5 * (apart[1:] + apart[:-1]) * np.diff(self.x)))
-        return area, float(apart.max())
+def _draws(draws: Any) -> int:
+    reason = f"the ranges are those of so many networks that follow the law; fewer than {FEWEST} have no spread to tell"
+    remedy = f"Leave it out, or use for example <draws={MOST}>."
+    return checks.integer("draws", draws, at_least=FEWEST, reason=reason, remedy=remedy)
 
 
 def _law(solution: Prediction) -> Any:
@@ -230,8 +249,8 @@ def _rows(networks: Sequence[ArrayLike], kind: str) -> tuple[Floats, float]:
 
 
 def _zero(zero: float | None, values: Floats, rounding: float) -> float:
-    """The size at or below which a value is zero: as given, or d roundings of the largest."""
+    """The size at or below which a value is zero: as given, or d roundings of the largest and at most 1e-6 of it."""
     if zero is None:
-        return float(values.shape[1] * rounding * np.abs(values).max())
+        return float(min(values.shape[1] * rounding, COARSEST) * np.abs(values).max())
     reason, remedy = "values of at most this size count as zero", "Leave it out, or use for example <zero=1e-6>."
     return checks.real("zero", zero, at_least=0.0, reason=reason, remedy=remedy)

@@ -59,7 +59,6 @@ class Solution(Prediction):
     observables = (*MEASURED, REPLICON)
     compared = tuple(observable.name for observable in MEASURED)
     spectrum_measured_as = "eigenvalues"
-    convention = "S = W W'/sqrt(m d) of scores x_a' S x_b/sqrt(d) less their mean, the loss summed over the samples"
 
     @classmethod
     def of(cls, problem: Problem, values: Mapping[str, float], bars: dict[str, float], **about: Any) -> Solution:
@@ -67,6 +66,12 @@ class Solution(Prediction):
         overlaps, conjugates = (kind(*(values[name] for name in kind._fields)) for kind in (Overlaps, Conjugates))
         own = {name: value for name, value in values.items() if name not in Overlaps._fields + Conjugates._fields}
         return cls(problem, overlaps, conjugates, **own, bars=bars, **about)  # type: ignore[arg-type]
+
+    @property
+    def convention(self) -> str:
+        """What S is made of, and what of it the scores and the loss are."""
+        trained = "S = W W'/sqrt(m d)" if self.problem.penalty.factorized else "S itself, without factors,"
+        return f"{trained} of scores x_a' S x_b/sqrt(d) less their mean, the loss summed over the samples"
 
     @property
     def target_law(self) -> SpectralLaw:
