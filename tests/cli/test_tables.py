@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from presage.cli.app import app
-from presage.cli.numbers import ROUNDING, Measured, cell
 from presage.cli.output import console, table
+from presage.protocol.numbers import ROUNDING, Measured, cell
 
 WIDTHS = (40, 60, 80, 120)
 NUMBER = re.compile(r"^([+-]?\d+(?:\.(\d+))?)(?:\((\d+)\))?(?:e([+-]\d+))?$")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import presage as ps
+from presage.protocol.numbers import Measured, plus_minus
 from tests.saved.test_saved import NAMES, Coin, Guess, every  # noqa: F401 - a fixture
 
 VOID = {"img", "br"}
@@ -66,11 +67,11 @@ def test_numbers_have_error_bars(every):  # noqa: F811 - the fixture
     page = Page(s._repr_html_())
     for one in s.observables:
         assert one.words in page.words
-        assert f"{getattr(s, one.name):.6g} ± {s.error_bars[one.name]:.1e}" in page.words
+        assert plus_minus(Measured(getattr(s, one.name), s.error_bars[one.name])) in page.words
     compared = Page(every["comparison"]._repr_html_()).words
     row = every["comparison"]["rank"]
     assert f"{row.z:+.1f}" in compared
-    assert f"{row.a:.6g} ± {row.a_error:.1e}" in compared
+    assert plus_minus(Measured(row.a, row.a_error)) in compared
     assert "no alpha" in Page(every["thresholds"]._repr_html_()).words
 
 
@@ -102,7 +103,7 @@ def test_a_picture_that_cannot_be_drawn_leaves_the_table(error, monkeypatch, eve
     monkeypatch.setattr(notebook, "panels_of", fails)
     page = Page(every["solution"]._repr_html_())
     assert f"no picture: {error}" in page.text
-    assert f"{every['solution'].rank:.6g}" in page.text
+    assert f"{every['solution'].rank:.4g}" in page.text
 
 
 def test_a_fault_of_the_program_is_not_hidden(monkeypatch, every):  # noqa: F811 - the fixture

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from presage.cli.errors import CommandError
-from presage.cli.numbers import Measured
 from presage.cli.options import Given
 from presage.cli.output import console, save, say
 from presage.figures.style import caveats
@@ -20,6 +19,7 @@ from presage.plots.panel import Panel, picture
 from presage.plots.scales import is_logarithmic
 from presage.plots.table import MOST_CURVES, curves_along, map_axes, table_panels
 from presage.protocol.fields import Number
+from presage.protocol.numbers import Measured
 from presage.protocol.observables import Observable
 
 MOST_CAVEATS = 3

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from presage.cli import numbers
 from presage.cli.errors import CommandError
 from presage.cli.options import Accuracy, Given, takes_problem
 from presage.cli.output import Csv, Json, Plot, check_format, check_picture, emit, say, table, tell_caveats
+from presage.protocol import numbers
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from presage.cli import numbers, places, training
+from presage.cli import places, training
 from presage.cli.errors import CommandError, FailedError
 from presage.cli.options import Accuracy, Given, takes_problem
 from presage.cli.output import (
@@ -27,6 +27,7 @@ from presage.cli.output import (
     table,
     tell_caveats,
 )
+from presage.protocol import numbers
 from presage.protocol.observables import Observable
 from presage.sweeps.outcome import FAILED, NOT_YET
 

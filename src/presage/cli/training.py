@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from presage.cli import numbers
 from presage.cli.errors import CommandError, InterruptionError
 from presage.cli.keeping import Keep, KeptIn, check_kept, write_kept
 from presage.cli.options import Accuracy, Given, takes_problem
@@ -25,6 +24,7 @@ from presage.cli.output import (
     table,
     tell_caveats,
 )
+from presage.protocol import numbers
 from presage.protocol.model import Model, found, models
 from presage.protocol.observables import Observable
 

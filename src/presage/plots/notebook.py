@@ -14,12 +14,13 @@ import numpy as np
 
 from presage.plots.panel import picture
 from presage.plots.plot import panels_of
+from presage.protocol import numbers
 from presage.protocol.comparison import Comparison
 from presage.protocol.ensemble import Ensemble
 from presage.protocol.fields import Number, declarations
 from presage.protocol.prediction import SampleSizes
 from presage.protocol.problem import LearningProblem
-from presage.protocol.tabulated import lines_of, number, problem_of, with_bar
+from presage.protocol.tabulated import lines_of, problem_of
 
 DPI = 70
 # What a picture may fail by: nothing to draw or a label that is no formula, a computation behind it, no matplotlib or
@@ -78,12 +79,16 @@ def _of_result(thing: Any) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         return _of_comparison(thing)
     if isinstance(thing, SampleSizes):
         rows = [
-            (line.name, "no alpha" if line.value == np.inf else number(line.value), line.words)
+            (line.name, "no alpha" if line.value == np.inf else numbers.text(line.value), line.words)
             for line in lines_of(thing)
         ]
         return ("threshold", "alpha", "meaning"), rows
     value = "mean ± standard error" if isinstance(thing, Ensemble) else "value"
-    return ("observable", value, "meaning"), [(o.name, with_bar(o.value, o.bar), o.words) for o in lines_of(thing)]
+    return ("observable", value, "meaning"), [(o.name, _with_bar(o.value, o.bar), o.words) for o in lines_of(thing)]
+
+
+def _with_bar(value: float, bar: float) -> str:
+    return numbers.plus_minus(numbers.Measured(value, bar))
 
 
 def _of_comparison(found: Comparison) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
@@ -93,11 +98,11 @@ def _of_comparison(found: Comparison) -> tuple[Sequence[str], Sequence[Sequence[
     rows = []
     for row in found.rows:
         pairs = zip(row.mean, row.standard_error, strict=True)
-        means = [with_bar(float(mean), float(error)) for mean, error in pairs] if len(sizes) > 1 else []
+        means = [_with_bar(float(mean), float(error)) for mean, error in pairs] if len(sizes) > 1 else []
         z = "" if isnan(row.z) else f"{row.z:+.1f}"
         verdict = "unknown" if isnan(row.z) else "agree" if row.agrees else "differ"
         rows.append(
-            (row.name, with_bar(row.prediction, row.error_bar), *means, with_bar(row.a, row.a_error), z, verdict)
+            (row.name, _with_bar(row.prediction, row.error_bar), *means, _with_bar(row.a, row.a_error), z, verdict)
         )
     return columns, rows
 
@@ -122,7 +127,7 @@ def _meaning(about: Any) -> str:
 
 
 def _value(value: Any) -> str:
-    return number(value) if isinstance(value, float) else repr(value) if value is not None else "none"
+    return numbers.text(value) if isinstance(value, float) else repr(value) if value is not None else "none"
 
 
 def _image(thing: Any) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from math import isfinite, isnan, nan
+from math import isnan, nan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from presage.protocol import numbers
 from presage.protocol.comparison import Comparison, Row
 from presage.protocol.ensemble import Ensemble
 from presage.protocol.model import found
@@ -30,18 +31,6 @@ class Line(NamedTuple):
     value: float
     bar: float
     words: str
-
-
-def number(value: float) -> str:
-    """A number in words."""
-    if isnan(value):
-        return "not known"
-    return f"{value:.6g}" if isfinite(value) else "infinite" if value > 0 else "minus infinite"
-
-
-def with_bar(value: float, bar: float) -> str:
-    """A number and how far it may be off."""
-    return number(value) if isnan(bar) or not isfinite(value) else f"{number(value)} ± {bar:.1e}"
 
 
 def lines_of(result: Any) -> list[Line]:
@@ -76,7 +65,7 @@ def in_brief(result: Any) -> str:
         differ = [row.name for row in result.rows if not row.agrees]
         verdict = f"{', '.join(differ)} differ" if differ else "all agree"
         return f"<{kind} of {len(result.rows)} observables at d = {_listed(result.rows[0].d)}: {verdict}>"
-    told = ", ".join(f"{line.name}={number(line.value)}" for line in lines_of(result)[:FEW])
+    told = ", ".join(f"{line.name}={numbers.text(line.value)}" for line in lines_of(result)[:FEW])
     if isinstance(result, Ensemble):
         done = len(result.seeds) - len(result.failures)
         told = f"{done} {result.noun} of d = {result.d} by {type(result.trainer).__name__}: {told}"
