@@ -453,3 +453,13 @@ def test_sizes_that_do_not_lie_on_a_line_in_1_over_d_are_said():
 
     assert "a + b/d does not describe the test_error of these sizes" in caveats(100.0)
     assert "does not describe" not in caveats(0.0)
+
+
+def test_the_verdict_is_one_word_for_every_view():
+    found = compare(solution(), ensemble(100), ensemble(200))
+    near, far, lost = (found.rows[0]._replace(name=name, z=z) for name, z in (("a", 1.0), ("b", 9.0), ("c", np.nan)))
+    assert [row.verdict for row in (near, far, lost)] == ["agree", "differ", "unknown"]
+    assert repr(replace(found, rows=(near,))).endswith(": all agree>")
+    assert repr(replace(found, rows=(near, far))).endswith(": b differ>")
+    assert repr(replace(found, rows=(near, lost))).endswith(": c unknown>")
+    assert repr(replace(found, rows=(near, far, lost))).endswith(": b differ; c unknown>")

@@ -347,7 +347,7 @@ def _row(row: Any) -> dict[str, Any]:
         **{f"d_{size}": numbers.Measured(float(mean), float(error)) for size, mean, error in sizes},
         "limit": numbers.Measured(row.a, row.a_error),
         "z": float(row.z),
-        "verdict": "unknown" if isnan(row.z) else "agree" if row.agrees else "differ",
+        "verdict": row.verdict,
     }
 
 

@@ -100,9 +100,8 @@ def _of_comparison(found: Comparison) -> tuple[Sequence[str], Sequence[Sequence[
         pairs = zip(row.mean, row.standard_error, strict=True)
         means = [_with_bar(float(mean), float(error)) for mean, error in pairs] if len(sizes) > 1 else []
         z = "" if isnan(row.z) else f"{row.z:+.1f}"
-        verdict = "unknown" if isnan(row.z) else "agree" if row.agrees else "differ"
         rows.append(
-            (row.name, _with_bar(row.prediction, row.error_bar), *means, _with_bar(row.a, row.a_error), z, verdict)
+            (row.name, _with_bar(row.prediction, row.error_bar), *means, _with_bar(row.a, row.a_error), z, row.verdict)
         )
     return columns, rows
 

@@ -62,9 +62,7 @@ def in_brief(result: Any) -> str:
     """A result in a line or two."""
     kind = type(result).__name__
     if isinstance(result, Comparison):
-        differ = [row.name for row in result.rows if not row.agrees]
-        verdict = f"{', '.join(differ)} differ" if differ else "all agree"
-        return f"<{kind} of {len(result.rows)} observables at d = {_listed(result.rows[0].d)}: {verdict}>"
+        return f"<{kind} of {len(result.rows)} observables at d = {_listed(result.rows[0].d)}: {_verdict(result.rows)}>"
     told = ", ".join(f"{line.name}={numbers.text(line.value)}" for line in lines_of(result)[:FEW])
     if isinstance(result, Ensemble):
         done = len(result.seeds) - len(result.failures)
@@ -80,6 +78,14 @@ def _numbers_of(problem: Any) -> str:
         return repr(problem)
     known = {name: value for name, value in problem_as_dict(problem).items() if isinstance(value, int | float)}
     return f"{type(problem).__name__}({', '.join(f'{name}={value:g}' for name, value in known.items())})"
+
+
+def _verdict(rows: Sequence[Row]) -> str:
+    """Which observables differ, and of which it is unknown."""
+    names = {word: _listed([row.name for row in rows if row.verdict == word]) for word in ("differ", "unknown")}
+    said = [f"{names['differ']} differ"] if names["differ"] else []
+    said += [f"{names['unknown']} unknown"] if names["unknown"] else []
+    return "; ".join(said) or "all agree"
 
 
 def _listed(values: Sequence[Any]) -> str:
