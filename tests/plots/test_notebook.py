@@ -91,6 +91,19 @@ def test_a_problem_is_a_table_of_its_fields():
     assert "MarchenkoPastur(kappa_0=0.5)" in words
 
 
+def test_a_unit_that_looks_wrong_is_hinted_at():
+    odd = ps.quadratic_network(ps.MarchenkoPastur(0.5), alpha=5000.0, weight_decay=0.1, noise=0.5)
+    assert odd.hints
+    for result in (ps.solve(odd), ps.optimal_regularization(odd)):
+        page = Page(result._repr_html_()).text
+        assert all(f"hint: {line}" in page for line in odd.hints)
+        assert result.as_dict()["hints"] == list(odd.hints)
+    assert all(f"hint: {line}" in Page(odd._repr_html_()).text for line in odd.hints)
+    usual = odd.replace(alpha=0.5)
+    assert "hint: " not in Page(usual._repr_html_()).text
+    assert ps.solve(usual).as_dict()["hints"] == []
+
+
 @pytest.mark.parametrize(
     "error", [ps.InputError("x", "be", "so", 1, "Do."), ImportError("No module"), ps.SolveError("No.", "Try.")]
 )

@@ -20,7 +20,7 @@ from presage.protocol.ensemble import Ensemble
 from presage.protocol.fields import Number, declarations
 from presage.protocol.prediction import SampleSizes
 from presage.protocol.problem import LearningProblem
-from presage.protocol.tabulated import lines_of, problem_of
+from presage.protocol.tabulated import hints_of, lines_of, problem_of
 
 DPI = 70
 # What a picture may fail by: nothing to draw or a label that is no formula, a computation behind it, no matplotlib or
@@ -41,13 +41,20 @@ FAINT = "opacity:0.75"
 def in_html(thing: Any) -> str:
     """A result or a problem as HTML; a picture that cannot be drawn is replaced by the reason."""
     if isinstance(thing, LearningProblem):
-        return _div([_head(type(thing).__name__, thing.model.words), _table(*_of_problem(thing))])
+        return _div([_head(type(thing).__name__, thing.model.words), _table(*_of_problem(thing)), *_hints(thing)])
     problem = problem_of(thing)
     about = "" if problem is None else repr(problem)
-    caveats = [f'<div style="{FAINT}">caveat: {escape(line)}</div>' for line in dict.fromkeys(thing.caveats)]
-    return _div(
-        [_head(type(thing).__name__, _told(thing) or about), _table(*_of_result(thing)), _image(thing), *caveats]
-    )
+    parts = [_head(type(thing).__name__, _told(thing) or about), _table(*_of_result(thing)), _image(thing)]
+    return _div([*parts, *_lines("caveat", thing.caveats), *_hints(thing)])
+
+
+def _hints(thing: Any) -> list[str]:
+    return _lines("hint", hints_of(thing))
+
+
+def _lines(kind: str, said: Iterable[str]) -> list[str]:
+    """Sentences under a table, each once."""
+    return [f'<div style="{FAINT}">{kind}: {escape(line)}</div>' for line in dict.fromkeys(said)]
 
 
 def _div(parts: Iterable[str]) -> str:

@@ -58,6 +58,11 @@ def problem_of(result: Any) -> Any:
     return getattr(getattr(result, "solution", result), "problem", None)
 
 
+def hints_of(thing: Any) -> tuple[str, ...]:
+    """What of a problem, or of the problem of a result, looks as if another unit were meant."""
+    return tuple(getattr(thing if isinstance(thing, LearningProblem) else problem_of(thing), "hints", ()))
+
+
 def in_brief(result: Any) -> str:
     """A result in a line or two."""
     kind = type(result).__name__
@@ -112,7 +117,7 @@ def as_dict(result: Any) -> dict[str, Any]:
     if isinstance(result, Ensemble):
         said |= {"d": result.d, "trainer": repr(result.trainer), "conditions": dict(result.conditions)}
         said |= {"networks": _networks(result), "failures": dict(result.failures)}
-    return {**said, "caveats": list(result.caveats)}
+    return {**said, "caveats": list(result.caveats), "hints": list(hints_of(result))}
 
 
 def _every_line(result: Any) -> list[Line]:
