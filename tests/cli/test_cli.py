@@ -264,6 +264,24 @@ class TestSpectrum:
         assert found["of"] == "singular values"
         assert sum(bulk["mass"] for bulk in found["bulks"]) == pytest.approx(1.0 - found["zero"], abs=1e-6)
 
+    def test_entries_whose_law_has_no_end(self):
+        arguments = ["spectrum", "--model", "diagonal", "--noise", "0.5", "--points", "2000"]
+        found = from_json(*arguments)
+        assert found["of"] == "entries"
+        (bulk,) = found["bulks"]
+        assert bulk["mass"] + found["zero"] == pytest.approx(1.0 - 2e-4, abs=1e-6)
+        x, density = (np.array([point[name] for point in found["density"]]) for name in ("x", "density"))
+        assert np.trapezoid(density, x) == pytest.approx(bulk["mass"], rel=2e-3)
+        assert any("has no end: the last 0.0001 of its mass on each side" in line for line in found["caveats"])
+        assert "caveat: the law of the entries has no end" in run(*arguments).stdout
+        assert from_json("spectrum", "--model", "quadratic")["caveats"] == []
+
+    def test_entries_have_no_singular_values(self):
+        message = run("spectrum", "--model", "diagonal", "--singular-values", code=2).stderr
+        assert "that of --model diagonal has no singular values" in message
+        exact = ["spectrum", "--model", "diagonal", "--noise", "0", "--alpha", "3", "--weight-decay", "0"]
+        assert "The fit is the target itself" in run(*exact, code=2).stderr
+
     def test_it_is_drawn(self, tmp_path):
         run("spectrum", "--model", "quadratic", "--plot", str(tmp_path / "spectrum.png"))
         picture(tmp_path / "spectrum.png")
