@@ -800,6 +800,11 @@ MISTAKES = [
     (["sweep", "solve", "--alpha", "1,2", "--dask", "tcp://a:1", "--slurm", "2"], "Leave one out."),
     (["sweep", "solve", "--alpha", "1,2", "--slurm-option", "--mem=1G"], "Add for example --slurm 10."),
     (["sweep", "solve", "--alpha", "1,2", "--slurm-script", "x.sh"], "Use for example --store runs."),
+    (
+        ["sweep", "solve", "--alpha", "1,2", "--store", "runs", "--slurm-script", "no/x.sh"],
+        "`--slurm-script` must be in a folder that exists",
+    ),
+    (["sweep", "solve", "--alpha", "1,2", "--store", "runs", "--slurm-script", "."], "`--slurm-script` must be a file"),
     (["figure"], "`presage figure --list` has them."),
     (["figure", "attention-7"], "Did you mean attention-"),
     (["figure", "attention-1", "--quick", "--full"], "Leave one of them out."),

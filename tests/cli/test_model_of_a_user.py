@@ -281,6 +281,27 @@ def stepped(problem):
 """
 
 
+BARE = """
+
+@dataclass(frozen=True)
+class Bare(ps.LearningProblem):
+    shrinkage: float = field(default=0.5, metadata=ps.declared(ps.Number("weight of the zero", example=0.1)))
+
+    model = ps.Model(name="bare", words="no samples", verbs={"solve": "shrink:bare"}, measured=(ERROR,))
+
+
+def bare(problem):
+    return Predicted(problem, problem.shrinkage**2)
+"""
+
+
+def test_a_dimension_beside_a_problem_that_counts_no_samples(folder):
+    (folder / "shrink.py").write_text(MODULE + BARE, encoding="utf-8")
+    found = json.loads(run("curve", "--model", "shrink:Bare", "--shrinkage", "1,2", "--d", "400", "--json").stdout)
+    assert [row["estimation_error"] for row in found["rows"]] == [1.0, 4.0]
+    assert not any("n" in row for row in found["rows"])
+
+
 @pytest.mark.parametrize("levels", [2, 20])
 def test_repeated_values_are_in_the_table_and_in_json(levels, folder):
     (folder / "shrink.py").write_text(MODULE + STEPS, encoding="utf-8")

@@ -7,7 +7,6 @@ import dataclasses
 import io
 from collections.abc import Iterable, Sequence
 from html import escape
-from math import isnan
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from presage.plots.panel import picture
 from presage.plots.plot import panels_of
 from presage.protocol import numbers
 from presage.protocol.comparison import Comparison
+from presage.protocol.comparison_table import compared, headings, score
 from presage.protocol.ensemble import Ensemble
 from presage.protocol.fields import Number, declarations
 from presage.protocol.prediction import SampleSizes
@@ -91,26 +91,20 @@ def _of_result(thing: Any) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         ]
         return ("threshold", "alpha", "meaning"), rows
     value = "mean ± standard error" if isinstance(thing, Ensemble) else "value"
-    return ("observable", value, "meaning"), [(o.name, _with_bar(o.value, o.bar), o.words) for o in lines_of(thing)]
-
-
-def _with_bar(value: float, bar: float) -> str:
-    return numbers.plus_minus(numbers.Measured(value, bar))
+    return ("observable", value, "meaning"), [
+        (o.name, numbers.plus_minus(numbers.Measured(o.value, o.bar)), o.words) for o in lines_of(thing)
+    ]
 
 
 def _of_comparison(found: Comparison) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-    sizes = found.rows[0].d
-    limit = "d → ∞" if len(sizes) > 1 else "trained"
-    columns = ("observable", "predicted", *(f"d = {d}" for d in sizes if len(sizes) > 1), limit, "z", "verdict")
-    rows = []
-    for row in found.rows:
-        pairs = zip(row.mean, row.standard_error, strict=True)
-        means = [_with_bar(float(mean), float(error)) for mean, error in pairs] if len(sizes) > 1 else []
-        z = "" if isnan(row.z) else f"{row.z:+.1f}"
-        rows.append(
-            (row.name, _with_bar(row.prediction, row.error_bar), *means, _with_bar(row.a, row.a_error), z, row.verdict)
-        )
-    return columns, rows
+    head = headings(found)
+    return list(head.values()), [[_cell(row[name]) for name in head] for row in compared(found)]
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, numbers.Measured):
+        return numbers.plus_minus(value)
+    return value if isinstance(value, str) else score(value)
 
 
 def _of_problem(problem: LearningProblem) -> tuple[Sequence[str], Sequence[Sequence[str]]]:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from math import floor, inf, isfinite, isnan, log10
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 MOST_DIGITS = 8  # of a number whose error bar is smaller than anyone will read
 FIRM = sys.float_info.dig  # digits that a number of the machine is sure to have
@@ -30,6 +30,11 @@ def text(value: float, digits: int = 6) -> str:
     if not isfinite(value):
         return "infinite" if value > 0 else "minus infinite"
     return f"{value:.{digits}g}"
+
+
+def short(value: Any) -> str:
+    """A value as one writes it."""
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def bar(value: float) -> str:

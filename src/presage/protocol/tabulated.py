@@ -116,7 +116,7 @@ def as_dict(result: Any) -> dict[str, Any]:
         said |= {"meanings": {line.name: line.words for line in lines if line.words}}
     if isinstance(result, Ensemble):
         said |= {"d": result.d, "trainer": repr(result.trainer), "conditions": dict(result.conditions)}
-        said |= {"networks": _networks(result), "failures": dict(result.failures)}
+        said |= {"networks": networks_of(result), "failures": dict(result.failures)}
     return {**said, "caveats": list(result.caveats), "hints": list(hints_of(result))}
 
 
@@ -160,14 +160,15 @@ def _row(row: Row) -> dict[str, Any]:
     return {**plain(row._asdict()), "agrees": bool(row.agrees)}
 
 
-def _networks(ensemble: Ensemble) -> list[dict[str, Any]]:
-    """One row a seed: its numbers and how it ended."""
+def networks_of(ensemble: Ensemble, arrays: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """One row a seed: its numbers, of the arrays those that are named, and how it ended."""
     rows = []
     for index, seed in enumerate(ensemble.seeds):
         row: dict[str, Any] = {"seed": seed, "d": ensemble.d}
         row |= {one.name: float(getattr(ensemble, one.name)[index]) for one in ensemble.measured}
         if hasattr(ensemble, "converged"):
             row["converged"] = bool(ensemble.converged[index])
+        row |= {name: getattr(ensemble, name)[index] for name in arrays}
         failure = ensemble.failures.get(seed)
         rows.append({**row, "outcome": "done" if failure is None else f"failed: {failure}"})
     return rows
@@ -180,7 +181,7 @@ def to_dataframe(result: Any) -> pd.DataFrame:
     except ImportError as error:
         raise ImportError("to_dataframe needs the package pandas. Install it with pip.", name="pandas") from error
     if isinstance(result, Ensemble):
-        return pd.DataFrame(_networks(result)).set_index("seed")
+        return pd.DataFrame(networks_of(result)).set_index("seed")
     if isinstance(result, Comparison):
         return pd.DataFrame([_flat(row) for row in result.rows]).set_index("observable")
     head = "threshold" if isinstance(result, SampleSizes) else "observable"
