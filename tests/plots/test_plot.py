@@ -261,7 +261,7 @@ class TestTables:
         axes = ps.plot(found)
         assert axes.get_yscale() == "log"
         axes.figure.canvas.draw()
-        ticks = [label.get_text() for label in axes.get_xticklabels()]
+        ticks = [label.get_text() for label in axes.get_xticklabels(which="both")]
         assert "1" in ticks
         assert "2" in ticks
         assert not any("times" in label for label in ticks)
