@@ -29,7 +29,6 @@ from presage.cli import errors, figure, lookup, models, options, predictions, pr
 from presage.cli.app import app
 from presage.cli.errors import CommandError, in_options, option, told
 from presage.cli.grids import grid
-from presage.cli.numbers import Measured, cells, with_bar
 from presage.protocol.errors import InputError, SolveError
 from presage.protocol.model import found
 from presage.protocol.model import models as every_model
@@ -264,6 +263,24 @@ class TestSpectrum:
         found = from_json("spectrum", "--model", "bilinear")
         assert found["of"] == "singular values"
         assert sum(bulk["mass"] for bulk in found["bulks"]) == pytest.approx(1.0 - found["zero"], abs=1e-6)
+
+    def test_entries_whose_law_has_no_end(self):
+        arguments = ["spectrum", "--model", "diagonal", "--noise", "0.5", "--points", "2000"]
+        found = from_json(*arguments)
+        assert found["of"] == "entries"
+        (bulk,) = found["bulks"]
+        assert bulk["mass"] + found["zero"] == pytest.approx(1.0 - 2e-4, abs=1e-6)
+        x, density = (np.array([point[name] for point in found["density"]]) for name in ("x", "density"))
+        assert np.trapezoid(density, x) == pytest.approx(bulk["mass"], rel=2e-3)
+        assert any("has no end: the last 0.0001 of its mass on each side" in line for line in found["caveats"])
+        assert "caveat: the law of the entries has no end" in run(*arguments).stdout
+        assert from_json("spectrum", "--model", "quadratic")["caveats"] == []
+
+    def test_entries_have_no_singular_values(self):
+        message = run("spectrum", "--model", "diagonal", "--singular-values", code=2).stderr
+        assert "that of --model diagonal has no singular values" in message
+        exact = ["spectrum", "--model", "diagonal", "--noise", "0", "--alpha", "3", "--weight-decay", "0"]
+        assert "The fit is the target itself" in run(*exact, code=2).stderr
 
     def test_it_is_drawn(self, tmp_path):
         run("spectrum", "--model", "quadratic", "--plot", str(tmp_path / "spectrum.png"))
@@ -783,6 +800,11 @@ MISTAKES = [
     (["sweep", "solve", "--alpha", "1,2", "--dask", "tcp://a:1", "--slurm", "2"], "Leave one out."),
     (["sweep", "solve", "--alpha", "1,2", "--slurm-option", "--mem=1G"], "Add for example --slurm 10."),
     (["sweep", "solve", "--alpha", "1,2", "--slurm-script", "x.sh"], "Use for example --store runs."),
+    (
+        ["sweep", "solve", "--alpha", "1,2", "--store", "runs", "--slurm-script", "no/x.sh"],
+        "`--slurm-script` must be in a folder that exists",
+    ),
+    (["sweep", "solve", "--alpha", "1,2", "--store", "runs", "--slurm-script", "."], "`--slurm-script` must be a file"),
     (["figure"], "`presage figure --list` has them."),
     (["figure", "attention-7"], "Did you mean attention-"),
     (["figure", "attention-1", "--quick", "--full"], "Leave one of them out."),
@@ -1057,40 +1079,6 @@ def test_completion_knows_models_and_figures():
             [sys.executable, "-m", "presage"], env=environment, capture_output=True, text=True, check=False
         )
         assert expected in done.stdout.split()
-
-
-@pytest.mark.parametrize(
-    ("value", "bar", "text"),
-    [
-        (0.1359900327, 4.36e-6, "0.135990(4)"),
-        (0.1359900327, 9.7e-6, "0.13599(1)"),
-        (0.5, 0.0, "0.50000000"),
-        (123.456, 40.0, "123(40)"),
-        (1.5, 0.25, "1.5(2)"),
-        (0.03, 0.5, "0.0(5)"),
-        (1.23456e-7, 2e-10, "1.235(2)e-07"),
-        (2.5e9, 1e6, "2.500(1)e+09"),
-        (0.0, 0.0, "0"),
-        (6.8e-33, 1e-34, "0"),
-        (6.8e-33, 1e-3, "0.000(1)"),
-        (1.0, math.inf, "1(?)"),
-        (math.nan, 1.0, "not known"),
-        (math.inf, 1.0, "infinite"),
-    ],
-)
-def test_numbers_carry_their_error_bars(value, bar, text):
-    assert with_bar(Measured(value, bar)) == text
-
-
-def test_a_number_and_its_bar_in_two_cells():
-    def shown(number: Any, digits: int = 8) -> tuple[str, str]:
-        value, bar = cells(number)
-        return value if isinstance(value, str) else value(digits), bar
-
-    assert shown(Measured(1.23456e-7, 2e-10)) == ("1.235e-07", "2.0e-10")
-    assert shown(Measured(0.5, math.inf)) == ("0.5", "infinite")
-    assert shown(0.25) == ("0.25", "")
-    assert shown(Measured(0.1359900327, 4.36e-6), digits=4) == ("0.1360", "4.4e-06")
 
 
 def test_grids():

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 from presage.cli.app import app
 from presage.cli.errors import in_options
-from presage.cli.numbers import Measured, with_bar
 from presage.protocol.errors import SolveError
+from presage.protocol.numbers import Measured, with_bar
 
 
 def steady(examples: int) -> settings:

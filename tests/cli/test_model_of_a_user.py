@@ -256,3 +256,60 @@ def test_a_mistake_gets_one_sentence_and_the_remedy(arguments, remedy):
     assert result.stdout == ""
     (line,) = result.stderr.splitlines()
     assert remedy in line
+
+
+STEPS = """
+
+@dataclass(frozen=True)
+class Stepped(Predicted):
+    @property
+    def spectrum(self):
+        return ps.PointMasses(list(range(self.problem.levels + 1)))
+
+
+@dataclass(frozen=True)
+class Steps(Mean):
+    levels: int = field(default=2, metadata=ps.declared(ps.Number("values there are", at_least=1, whole=True)))
+
+    model = ps.Model(
+        name="steps", words="a law of steps", verbs={"solve": "shrink:stepped"}, measured=(ERROR,)
+    )
+
+
+def stepped(problem):
+    return Stepped(problem, 1.0)
+"""
+
+
+BARE = """
+
+@dataclass(frozen=True)
+class Bare(ps.LearningProblem):
+    shrinkage: float = field(default=0.5, metadata=ps.declared(ps.Number("weight of the zero", example=0.1)))
+
+    model = ps.Model(name="bare", words="no samples", verbs={"solve": "shrink:bare"}, measured=(ERROR,))
+
+
+def bare(problem):
+    return Predicted(problem, problem.shrinkage**2)
+"""
+
+
+def test_a_dimension_beside_a_problem_that_counts_no_samples(folder):
+    (folder / "shrink.py").write_text(MODULE + BARE, encoding="utf-8")
+    found = json.loads(run("curve", "--model", "shrink:Bare", "--shrinkage", "1,2", "--d", "400", "--json").stdout)
+    assert [row["estimation_error"] for row in found["rows"]] == [1.0, 4.0]
+    assert not any("n" in row for row in found["rows"])
+
+
+@pytest.mark.parametrize("levels", [2, 20])
+def test_repeated_values_are_in_the_table_and_in_json(levels, folder):
+    (folder / "shrink.py").write_text(MODULE + STEPS, encoding="utf-8")
+    arguments = ["spectrum", "--model", "shrink:Steps", "--levels", str(levels)]
+    found = json.loads(run(*arguments, "--json").stdout)
+    assert [atom["at"] for atom in found["atoms"]] == list(range(1, levels + 1))
+    fractions = [found["zero"], *(bulk["mass"] for bulk in found["bulks"]), *(atom["mass"] for atom in found["atoms"])]
+    assert sum(fractions) == pytest.approx(1.0)
+    said = run(*arguments).stdout
+    assert said.count("repeated ") == min(levels, 12) + (levels > 12)
+    assert ("20 repeated values in all; --json has every one." in said) == (levels == 20)

@@ -101,3 +101,24 @@ def test_two_long_grids_are_drawn_as_a_map(folder):
     words = (folder / "map.svg").read_text(encoding="utf-8")
     assert "<!-- variance of the label noise -->" in words
     assert "<!-- rank / d -->" in words
+
+
+@pytest.mark.parametrize("command", [["curve"], ["sweep", "solve", "--workers", "1"]])
+@pytest.mark.parametrize(("grid", "scale"), [("0.1:0.4:3log", "log"), ("0.1:0.4:3", "linear")])
+def test_a_grid_of_logarithms_is_drawn_along_an_axis_of_logarithms(command, grid, scale, monkeypatch):
+    from presage.cli import pictures
+
+    seen: list[Any] = []
+    monkeypatch.setattr(pictures, "save", lambda figure, _: seen.append(figure))
+    run([*command, *QUADRATIC, "--alpha", "0.5", "--noise", grid, "--plot", "picture.png"], 0)
+    (figure,) = seen
+    assert {axes.get_xscale() for axes in figure.axes} == {scale}
+
+
+def test_samples_along_a_grid_of_logarithms(monkeypatch):
+    from presage.cli import pictures
+
+    seen: list[Any] = []
+    monkeypatch.setattr(pictures, "save", lambda figure, _: seen.append(figure))
+    run(["curve", *QUADRATIC, "--n", "1000:4000:3log", "--d", "50", "--plot", "picture.png"], 0)
+    assert {axes.get_xscale() for axes in seen[0].axes} == {"log"}

@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from presage.cli.app import app
-from presage.cli.numbers import ROUNDING, Measured, cell
 from presage.cli.output import console, table
+from presage.protocol.numbers import ROUNDING, Measured, cell
 
 WIDTHS = (40, 60, 80, 120)
 NUMBER = re.compile(r"^([+-]?\d+(?:\.(\d+))?)(?:\((\d+)\))?(?:e([+-]\d+))?$")
@@ -34,7 +34,9 @@ def of_curve(found: Any) -> list[Row]:
 
 def of_spectrum(found: Any) -> list[Row]:
     bands = [("bulk", bulk["left"], bulk["right"], bulk["mass"]) for bulk in found["bulks"]]
-    lines = [("zero", 0.0, 0.0, found["zero"]), *bands, *(("outlier", at, at, "one") for at in found["outliers"])]
+    atoms = [("repeated", atom["at"], atom["at"], atom["mass"]) for atom in found["atoms"]]
+    outliers = [("outlier", at, at, "one") for at in found["outliers"]]
+    lines = [("zero", 0.0, 0.0, found["zero"]), *bands, *atoms, *outliers]
     return [dict(zip(("eigenvalues", "from", "to", "fraction"), line, strict=True)) for line in lines]
 
 

@@ -12,6 +12,7 @@ import pytest
 import xarray as xr
 
 from presage.figures import attention_6, catalogue, quadratic_spectra, style
+from presage.plots.scales import FEW, log_label
 
 NAMES = catalogue.names()
 
@@ -38,11 +39,13 @@ def drawn(name: str) -> Any:
         (200.0, 0.05, 1000.0, ""),
         (1e-6, 1e-7, 1.0, "$10^{-6}$"),
         (1.0, 1e-7, 1.0, "$10^{0}$"),
-        (1e-6, 5e-7, 5e-5, "1e-06"),
+        (1e-6, 5e-7, 5e-5, "$10^{-6}$"),
+        (7.0, 6.5, 9.5, "7"),  # or nothing but 8 would be there
+        (7.0, 2.0, 9.5, ""),
     ],
 )
 def test_what_is_written_on_an_axis_of_logarithms(value, low, high, label):
-    assert style.log_label(value, low, high) == label
+    assert log_label(value, low, high) == label
 
 
 def logarithmic_axes(figure: Any) -> Iterator[Any]:
@@ -65,7 +68,7 @@ def test_short_axes_of_logarithms_have_plain_numbers(name):
         low, high = axis.get_view_interval()
         labels = written(axis)
         assert len(labels) >= 2
-        if np.log10(high / low) < style.FEW:
+        if np.log10(high / low) < FEW:
             assert all(low <= float(label) <= high for label in labels)
         else:
             assert len({"10^" in label for label in labels}) == 1  # all plain, or all powers

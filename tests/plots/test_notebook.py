@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import presage as ps
+from presage.protocol.numbers import Measured, plus_minus
 from tests.saved.test_saved import NAMES, Coin, Guess, every  # noqa: F401 - a fixture
 
 VOID = {"img", "br"}
@@ -66,11 +67,11 @@ def test_numbers_have_error_bars(every):  # noqa: F811 - the fixture
     page = Page(s._repr_html_())
     for one in s.observables:
         assert one.words in page.words
-        assert f"{getattr(s, one.name):.6g} ± {s.error_bars[one.name]:.1e}" in page.words
+        assert plus_minus(Measured(getattr(s, one.name), s.error_bars[one.name])) in page.words
     compared = Page(every["comparison"]._repr_html_()).words
     row = every["comparison"]["rank"]
     assert f"{row.z:+.1f}" in compared
-    assert f"{row.a:.6g} ± {row.a_error:.1e}" in compared
+    assert plus_minus(Measured(row.a, row.a_error)) in compared
     assert "no alpha" in Page(every["thresholds"]._repr_html_()).words
 
 
@@ -90,6 +91,19 @@ def test_a_problem_is_a_table_of_its_fields():
     assert "MarchenkoPastur(kappa_0=0.5)" in words
 
 
+def test_a_unit_that_looks_wrong_is_hinted_at():
+    odd = ps.quadratic_network(ps.MarchenkoPastur(0.5), alpha=5000.0, weight_decay=0.1, noise=0.5)
+    assert odd.hints
+    for result in (ps.solve(odd), ps.optimal_regularization(odd)):
+        page = Page(result._repr_html_()).text
+        assert all(f"hint: {line}" in page for line in odd.hints)
+        assert result.as_dict()["hints"] == list(odd.hints)
+    assert all(f"hint: {line}" in Page(odd._repr_html_()).text for line in odd.hints)
+    usual = odd.replace(alpha=0.5)
+    assert "hint: " not in Page(usual._repr_html_()).text
+    assert ps.solve(usual).as_dict()["hints"] == []
+
+
 @pytest.mark.parametrize(
     "error", [ps.InputError("x", "be", "so", 1, "Do."), ImportError("No module"), ps.SolveError("No.", "Try.")]
 )
@@ -102,7 +116,7 @@ def test_a_picture_that_cannot_be_drawn_leaves_the_table(error, monkeypatch, eve
     monkeypatch.setattr(notebook, "panels_of", fails)
     page = Page(every["solution"]._repr_html_())
     assert f"no picture: {error}" in page.text
-    assert f"{every['solution'].rank:.6g}" in page.text
+    assert f"{every['solution'].rank:.4g}" in page.text
 
 
 def test_a_fault_of_the_program_is_not_hidden(monkeypatch, every):  # noqa: F811 - the fixture

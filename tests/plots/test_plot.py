@@ -11,6 +11,7 @@ import pytest
 import presage as ps
 from presage.plots.panel import picture
 from presage.plots.plot import panels_of
+from presage.protocol.numbers import Measured, plus_minus
 
 QUADRATIC = ps.quadratic_network(ps.MarchenkoPastur(0.5), alpha=2.0, weight_decay=0.1, noise=0.5)
 MATRIX = ps.bilinear_regression(ps.GaussianProduct(0.5, 2.0), alpha=0.5, noise=0.1, weight_decay=0.2)
@@ -119,7 +120,7 @@ class TestPredictions:
     def test_numbers_where_there_is_no_spectrum(self):
         s = ps.bayes_optimal(QUADRATIC)
         said = words(ps.plot(s))
-        assert f"{s.mmse:.6g} ± {s.error_bars['mmse']:.1e}" in said
+        assert plus_minus(Measured(s.mmse, s.error_bars["mmse"])) in said
         assert "information" not in said  # takes long, and is drawn when it is asked for
         assert "information" in words(ps.plot(s, show="mutual_information"))
 
@@ -260,7 +261,7 @@ class TestTables:
         axes = ps.plot(found)
         assert axes.get_yscale() == "log"
         axes.figure.canvas.draw()
-        ticks = [label.get_text() for label in axes.get_xticklabels()]
+        ticks = [label.get_text() for label in axes.get_xticklabels(which="both")]
         assert "1" in ticks
         assert "2" in ticks
         assert not any("times" in label for label in ticks)

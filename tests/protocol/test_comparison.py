@@ -26,6 +26,7 @@ from presage import (
 )
 from presage.models.attention.experiment.tokens import Rademacher
 from presage.protocol.comparison import _row, fit_limit, normal_score
+from presage.protocol.comparison_table import compared, headings
 
 OBSERVABLES = tuple(observable.name for observable in Networks.observables)
 PROBLEM = quadratic_network(MarchenkoPastur(0.5), alpha=0.5, weight_decay=0.1, noise=0.2)
@@ -453,3 +454,27 @@ def test_sizes_that_do_not_lie_on_a_line_in_1_over_d_are_said():
 
     assert "a + b/d does not describe the test_error of these sizes" in caveats(100.0)
     assert "does not describe" not in caveats(0.0)
+
+
+def test_the_verdict_is_one_word_for_every_view():
+    found = compare(solution(), ensemble(100), ensemble(200))
+    near, far, lost = (found.rows[0]._replace(name=name, z=z) for name, z in (("a", 1.0), ("b", 9.0), ("c", np.nan)))
+    assert [row.verdict for row in (near, far, lost)] == ["agree", "differ", "unknown"]
+    assert repr(replace(found, rows=(near,))).endswith(": all agree>")
+    assert repr(replace(found, rows=(near, far))).endswith(": b differ>")
+    assert repr(replace(found, rows=(near, lost))).endswith(": c unknown>")
+    assert repr(replace(found, rows=(near, far, lost))).endswith(": b differ; c unknown>")
+
+
+def test_a_comparison_is_one_table_for_every_view():
+    both = compare(solution(), ensemble(100), ensemble(200))
+    assert [*headings(both)] == [*compared(both)[0]]
+    assert [*headings(both).values()][2:5] == ["d = 100", "d = 200", "d → ∞"]
+    alone = compare(solution(), ensemble(100))
+    assert [*headings(alone).values()] == ["observable", "predicted", "trained", "z", "verdict"]
+    row = compared(alone)[0]
+    assert row["limit"] == (alone.rows[0].a, alone.rows[0].a_error)
+    assert row["d_100"] == pytest.approx(row["limit"])
+    page = alone._repr_html_()
+    assert all(f">{title}<" in page for title in headings(alone).values())
+    assert "d = 100</th>" not in page

@@ -30,10 +30,11 @@ from presage.cli.errors import (
     told,
     wants_traceback,
 )
-from presage.cli.problem_options import begins, problem_options, sample_options, short
+from presage.cli.problem_options import begins, problem_options, sample_options
 from presage.cli.samples import NOTHING, Samples
 from presage.protocol.errors import ComputationError, InputError
 from presage.protocol.fields import Declaration, Number, Part
+from presage.protocol.numbers import short
 from presage.protocol.observables import Observable
 from presage.protocol.problem import marked_hints
 
@@ -144,7 +145,7 @@ class Given:
         return "" if first is None else f"Use for example {option(first)} 0.05:40:60log."
 
     def is_logarithmic(self, name: str) -> bool:
-        """Whether a grid is evenly spaced in its logarithm."""
+        """Whether a grid was written to be evenly spaced in its logarithm: then it is drawn so."""
         return grids.is_logarithmic((self.samples.n if name == samples.ALPHA else None) or self.texts()[name])
 
     def problem(self, **at: float) -> Any:
@@ -167,8 +168,9 @@ class Given:
         return problem
 
     def counted(self, problem: Any) -> dict[str, int]:
-        """The number of samples of a problem at the --d that was written; nothing where none was."""
-        return {} if self.samples.d is None else {"n": problem.samples(self.samples.d)}
+        """The samples of a problem at the --d that was written; nothing where none was, or no alpha counts them."""
+        d = self.samples.d
+        return {} if d is None or samples.ALPHA not in self.fields else {"n": problem.samples(d)}
 
     def _say_once(self, about: str, text: str | None) -> None:
         """A line on standard error, before anything is computed: what may not be meant, or takes long."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 import typer
 
 from presage.cli.errors import CommandError
-from presage.cli.numbers import MOST_DIGITS, Cell, Measured, text
+from presage.protocol.numbers import MOST_DIGITS, Cell, Measured, text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

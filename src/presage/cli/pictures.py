@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from presage.cli.errors import CommandError
-from presage.cli.numbers import Measured
 from presage.cli.options import Given
 from presage.cli.output import console, save, say
 from presage.figures.style import caveats
@@ -18,8 +17,9 @@ from presage.plots.colours import BLACK, BLUE, GREEN, GREY, ORANGE
 from presage.plots.curves import Curve, Ruler, curves_panel
 from presage.plots.panel import Panel, picture
 from presage.plots.scales import is_logarithmic
-from presage.plots.table import MOST_CURVES, curves_along, map_axes, table_panels
+from presage.plots.table import MOST_CURVES, MOST_PANELS, curves_along, map_axes, table_panels
 from presage.protocol.fields import Number
+from presage.protocol.numbers import Measured
 from presage.protocol.observables import Observable
 
 MOST_CAVEATS = 3
@@ -46,6 +46,7 @@ def curve(
     """One panel an observable: a line with its error band, the best of all methods, and the thresholds."""
     field = given.fields[name]
     scale = field.scale if isinstance(field, Number) else "linear"
+    scale = "logarithmic" if given.is_logarithmic(name) else scale
     along = Ruler(given.axis(name), is_logarithmic([row[name] for row in rows], scale))
     lines = [(threshold.axis, at) for threshold, at in marks]
     panels = []
@@ -86,10 +87,12 @@ def check_curves(options: dict[str, Any]) -> None:
         )
 
 
-def sweep(found: Any, shown: Sequence[Observable]) -> list[Panel]:
+def sweep(given: Given, found: Any, shown: Sequence[Observable]) -> list[Panel]:
     """The table of a sweep, the observables of a table on the screen first."""
+    logarithmic = [name for name in given.grids() if given.is_logarithmic(name)]
+    found = found.assign_coords({name: found[name].assign_attrs(scale="logarithmic") for name in logarithmic})
     known = [one.name for one in shown if one.name in found and bool(np.isfinite(found[one.name]).any())]
-    return table_panels(found, known[:4])
+    return table_panels(found, known[:MOST_PANELS])
 
 
 def told(found: Any) -> list[str]:

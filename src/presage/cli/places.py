@@ -81,10 +81,6 @@ def write_script(path: Path, command: list[str], asked: int, count: int, options
 
     jobs = min(asked, count)  # a task without a cell would wait in the queue for nothing
     text = script(command, jobs=jobs, options=options)
-    if not path.absolute().parent.is_dir():
-        raise CommandError(
-            f"`--slurm-script` must be in a folder that exists. Got --slurm-script {path}. Make it first."
-        )
     with whole_file(path) as part:
         part.write_text(text, encoding="utf-8")
     out = console()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from presage.cli import numbers, samples
+from presage.cli import samples
 from presage.cli.errors import CommandError, FailedError, in_options, option
 from presage.cli.options import Accuracy, Given, takes_problem
 from presage.cli.output import (
@@ -25,6 +25,7 @@ from presage.cli.output import (
     tell_caveats,
     with_caveats,
 )
+from presage.protocol import numbers
 from presage.protocol.observables import Observable, by_name
 from presage.protocol.progress import with_progress
 

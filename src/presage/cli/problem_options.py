@@ -13,14 +13,10 @@ from typer.main import get_command
 from presage.cli import models, targets
 from presage.cli.errors import option
 from presage.protocol.fields import Choice, Declaration, Number, Part
+from presage.protocol.numbers import short
 
 PANEL = "The problem"
 FEW = 3  # names that are listed in the help of an option
-
-
-def short(value: Any) -> str:
-    """A value as one writes it."""
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def begins(chosen: models.Chosen, name: str) -> str | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from presage.cli import numbers, places, training
+from presage.cli import places, training
 from presage.cli.errors import CommandError, FailedError
 from presage.cli.options import Accuracy, Given, takes_problem
 from presage.cli.output import (
@@ -19,6 +19,7 @@ from presage.cli.output import (
     Plot,
     check_format,
     check_picture,
+    check_place,
     console,
     emit,
     heading,
@@ -27,6 +28,7 @@ from presage.cli.output import (
     table,
     tell_caveats,
 )
+from presage.protocol import numbers
 from presage.protocol.observables import Observable
 from presage.sweeps.outcome import FAILED, NOT_YET
 
@@ -147,6 +149,8 @@ def sweep(
     """Compute over grids such as --alpha 0.05:40:60log, as many as you like; with a --store it can go on."""
     check_format(json, csv)
     check_picture(plot)
+    if slurm_script is not None:
+        check_place(slurm_script, "--slurm-script")
     import presage as ps
 
     if run not in RUNS:
@@ -216,7 +220,9 @@ def sweep(
         raise FailedError(f"Every cell failed; the first {failed[0]}")
     if plot is not None:
         title = f"{run}: {given.title()}"
-        pictures.draw(plot, title, lambda: pictures.sweep(found, shown), quiet=json or csv, said=pictures.told(found))
+        pictures.draw(
+            plot, title, lambda: pictures.sweep(given, found, shown), quiet=json or csv, said=pictures.told(found)
+        )
 
 
 def _networks(d: str | None, seeds: str | None) -> dict[str, Any]:

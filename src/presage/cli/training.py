@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from presage.cli import numbers
 from presage.cli.errors import CommandError, InterruptionError
 from presage.cli.keeping import Keep, KeptIn, check_kept, write_kept
 from presage.cli.options import Accuracy, Given, takes_problem
@@ -25,6 +22,7 @@ from presage.cli.output import (
     table,
     tell_caveats,
 )
+from presage.protocol import numbers
 from presage.protocol.model import Model, found, models
 from presage.protocol.observables import Observable
 
@@ -144,6 +142,8 @@ def simulate(
     """Train networks of dimension d on sampled data, one a seed, and measure what they learned."""
     check_format(json, csv)
     check_picture(plot)
+    from presage.protocol.tabulated import networks_of
+
     others = {"task": task, "processes": workers, "dtype": dtype, "storage": storage, "keep": check_kept(keep, out)}
     planned = plan(given, trainer, others)
     given = given if planned.minimises else given.without_what_plays_no_part_in("bayes_optimal")
@@ -166,9 +166,9 @@ def simulate(
         "d": d,
         "trainer": str(ensemble.trainer),
         **means,
-        "seeds": _per_seed(ensemble, ensemble.arrays if eigenvalues else ()),
+        "seeds": networks_of(ensemble, ensemble.arrays if eigenvalues else ()),
     }
-    emit({**content, "caveats": caveats}, _per_seed(ensemble), human, json=json, csv=csv)
+    emit({**content, "caveats": caveats}, networks_of(ensemble), human, json=json, csv=csv)
     if out is not None:
         write_kept(ensemble, out, quiet=json or csv)
     _draw(plot, given, ensemble, quiet=json or csv)
@@ -258,20 +258,6 @@ def _whole(name: str, text: str, example: str) -> list[int]:
         ) from None
 
 
-def _per_seed(ensemble: Any, arrays: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """One row a network."""
-    rows = []
-    for index, seed in enumerate(ensemble.seeds):
-        row: dict[str, Any] = {"seed": seed, "d": ensemble.d}
-        row |= {one.name: float(getattr(ensemble, one.name)[index]) for one in ensemble.measured}
-        if hasattr(ensemble, "converged"):
-            row["converged"] = bool(ensemble.converged[index])
-        row |= {name: getattr(ensemble, name)[index] for name in arrays}
-        failure = ensemble.failures.get(seed)
-        rows.append({**row, "outcome": "done" if failure is None else f"failed: {failure}"})
-    return rows
-
-
 @takes_problem
 def compare(
     given: Given,
@@ -291,6 +277,7 @@ def compare(
     check_format(json, csv)
     check_picture(plot)
     import presage as ps
+    from presage.protocol.comparison_table import compared, headings
 
     sizes, networks = dimensions(d), seed_numbers(seeds)
     if networks in (0, 1):
@@ -305,24 +292,15 @@ def compare(
     prediction = verb(planned.problem, **given.taken(verb, {"accuracy": accuracy}, planned.problem))
     ensembles = [_train(planned, size, networks) for size in sizes]
     found = ps.compare(prediction, *ensembles)
-    rows = [_row(row) for row in found.rows]
+    rows = compared(found)
 
     def human(out: Console) -> None:
         say(out, given.title())
-        by_size = [f"d_{size}" for size in found.rows[0].d]
-        lines = [
-            [
-                row["observable"],
-                *(numbers.cell(row[name]) for name in ("prediction", *by_size, "limit")),
-                _z(row),
-                row["verdict"],
-            ]
-            for row in rows
-        ]
-        trained = [name.replace("_", " = ") for name in by_size]
-        limit = "d → ∞" if len(sizes) > 1 else "trained"
-        head = ("observable", "predicted", *trained, limit, "z", "verdict")
-        table(out, head, lines, words=("observable", "verdict"), first_out=[*trained, limit, "z"])
+        head = headings(found)
+        lines = [[_cell(row[name]) for name in head] for row in rows]
+        *_, trained, z, _ = head.values()
+        sizes = [title for name, title in head.items() if name.startswith("d_")]
+        table(out, list(head.values()), lines, words=("observable", "verdict"), first_out=[*sizes, trained, z])
         say(out, EXPLAINED)
         for spectrum in found.spectra:
             out.print(spectrum.sentence)
@@ -339,17 +317,10 @@ def compare(
     _draw(plot, given, found, quiet=json or csv)
 
 
-def _row(row: Any) -> dict[str, Any]:
-    sizes = zip(row.d, row.mean, row.standard_error, strict=True)
-    return {
-        "observable": row.name,
-        "prediction": numbers.Measured(row.prediction, row.error_bar),
-        **{f"d_{size}": numbers.Measured(float(mean), float(error)) for size, mean, error in sizes},
-        "limit": numbers.Measured(row.a, row.a_error),
-        "z": float(row.z),
-        "verdict": "unknown" if isnan(row.z) else "agree" if row.agrees else "differ",
-    }
+def _cell(value: Any) -> numbers.Cell:
+    """A column of a comparison: a number with its error bar, words, or the score."""
+    from presage.protocol.comparison_table import score
 
-
-def _z(row: dict[str, Any]) -> str:
-    return "" if isnan(row["z"]) else f"{row['z']:+.1f}"
+    if isinstance(value, str):
+        return value
+    return numbers.cell(value) if isinstance(value, numbers.Measured) else score(value)

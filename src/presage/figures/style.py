@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from presage.plots import colours
+from presage.plots.scales import Side, set_logarithmic
 from presage.sweeps.outcome import FAILED
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ NUMBER = re.compile(r"\d[\d.]*(e[+-]?\d+)?")
 SEED = re.compile(r"\bseed \d+:? ")  # before what one seed of many says
 # Shipped data have the caveats of a cell in one line: they begin with a small letter, their further sentences do not.
 NEXT = re.compile(r"(?<=\.) (?=[a-z])")
-FEW = 2.5  # decades of an axis of logarithms that is written in plain numbers
 SMALL, LEADING = 5.5, 1.3  # size of footnotes in points, and the distance of their lines in sizes
 OPEN: dict[str, Any] = {"markersize": 6.5, "markerfacecolor": "none", "markeredgewidth": 0.9}  # around filled dots
 
@@ -43,8 +43,6 @@ def style() -> Iterator[None]:
         "legend.frameon": False,
         "xtick.labelsize": 7.0,
         "ytick.labelsize": 7.0,
-        "xtick.minor.pad": 5.0,  # numbers of short ticks in line with those of long ones
-        "ytick.minor.pad": 5.0,
         "lines.linewidth": 1.2,
         "lines.markersize": 3.5,
         "axes.grid": True,
@@ -145,34 +143,10 @@ def threshold(axis: Any, x: float, label: str, *, height: float = 0.97, **option
     )
 
 
-def logarithmic(axis: Any, *names: str) -> None:
-    """Axes of logarithms, "x", "y" or both, whose numbers are written as one reads them: 0.6 and not 6 x 10^-1."""
-    from matplotlib.ticker import FuncFormatter
-
-    def written(of: Any) -> Any:
-        return FuncFormatter(lambda value, _: log_label(value, *sorted(of.get_view_interval())))
-
+def logarithmic(axis: Any, *names: Side) -> None:
+    """Axes of logarithms, "x", "y" or both."""
     for name in names:
-        axis.set(**{f"{name}scale": "log"})
-        of = getattr(axis, f"{name}axis")
-        of.set_major_formatter(written(of))
-        of.set_minor_formatter(written(of))
-
-
-def log_label(value: float, low: float, high: float) -> str:
-    """What to write at `value` on an axis of logarithms from `low` to `high`; nothing where there would be too much.
-
-    Up to about two decades numbers are plain, and some between the powers of ten are written too. Above that only the
-    powers of ten are, as such where plain ones would be long.
-    """
-    decades = np.log10(high / low)
-    exponent = int(np.floor(np.log10(value) + 1e-9))
-    digit = round(value / 10.0**exponent)
-    between = (1,) if decades >= FEW else (1, 2, 5) if decades >= 1.0 else (1, 2, 3, 4, 6, 8)
-    if digit not in between:
-        return ""
-    plain = decades < FEW or (low > 5e-4 and high < 2e4)
-    return f"{value:g}" if plain else rf"$10^{{{exponent}}}$"
+        set_logarithmic(axis, name)
 
 
 def caveats(parts: Parts) -> list[str]:

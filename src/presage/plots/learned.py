@@ -72,6 +72,15 @@ class Learned:
         bulks = tuple(Band(left, right, _mass(law, left, right, atoms, zero)) for left, right in edges)
         return cls(words, law, bulks, (), tuple(atom for atom in atoms if atom.at != 0.0), zero)
 
+    @property
+    def left_out(self) -> str:
+        """What the bulks do not have of a law without an end, in a sentence; "" where they have all of it."""
+        open_ends = sum(not isfinite(end) for interval in self.law.support for end in interval)
+        if not open_ends:
+            return ""
+        side = "each side" if open_ends > 1 else "that side"
+        return f"the law of the {self.words} has no end: the last {TAIL:g} of its mass on {side} is left out."
+
     def density(self, points: int) -> list[Points]:
         """The density inside every bulk, closer together at the edges, where it rises like a root."""
         found = []

@@ -7,19 +7,20 @@ import dataclasses
 import io
 from collections.abc import Iterable, Sequence
 from html import escape
-from math import isnan
 from typing import Any
 
 import numpy as np
 
 from presage.plots.panel import picture
 from presage.plots.plot import panels_of
+from presage.protocol import numbers
 from presage.protocol.comparison import Comparison
+from presage.protocol.comparison_table import compared, headings, score
 from presage.protocol.ensemble import Ensemble
 from presage.protocol.fields import Number, declarations
 from presage.protocol.prediction import SampleSizes
 from presage.protocol.problem import LearningProblem
-from presage.protocol.tabulated import lines_of, number, problem_of, with_bar
+from presage.protocol.tabulated import hints_of, lines_of, problem_of
 from presage.protocol.trained_elsewhere import TrainedElsewhere
 
 DPI = 70
@@ -41,13 +42,20 @@ FAINT = "opacity:0.75"
 def in_html(thing: Any) -> str:
     """A result or a problem as HTML; a picture that cannot be drawn is replaced by the reason."""
     if isinstance(thing, LearningProblem):
-        return _div([_head(type(thing).__name__, thing.model.words), _table(*_of_problem(thing))])
+        return _div([_head(type(thing).__name__, thing.model.words), _table(*_of_problem(thing)), *_hints(thing)])
     problem = problem_of(thing)
     about = "" if problem is None else repr(problem)
-    caveats = [f'<div style="{FAINT}">caveat: {escape(line)}</div>' for line in dict.fromkeys(thing.caveats)]
-    return _div(
-        [_head(type(thing).__name__, _told(thing) or about), _table(*_of_result(thing)), _image(thing), *caveats]
-    )
+    parts = [_head(type(thing).__name__, _told(thing) or about), _table(*_of_result(thing)), _image(thing)]
+    return _div([*parts, *_lines("caveat", thing.caveats), *_hints(thing)])
+
+
+def _hints(thing: Any) -> list[str]:
+    return _lines("hint", hints_of(thing))
+
+
+def _lines(kind: str, said: Iterable[str]) -> list[str]:
+    """Sentences under a table, each once."""
+    return [f'<div style="{FAINT}">{kind}: {escape(line)}</div>' for line in dict.fromkeys(said)]
 
 
 def _div(parts: Iterable[str]) -> str:
@@ -76,12 +84,16 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 
 
+def _range(low: float, high: float) -> str:
+    return f"{numbers.text(low)} to {numbers.text(high)}"
+
+
 def _of_result(thing: Any) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
     if isinstance(thing, Comparison):
         return _of_comparison(thing)
     if isinstance(thing, TrainedElsewhere):
         cells = [
-            (row.name, number(row.value), number(row.expected), f"{number(row.low)} to {number(row.high)}", row.words)
+            (row.name, *map(numbers.text, (row.value, row.expected)), _range(row.low, row.high), row.words)
             for row in thing.rows
         ]
         verdicts = ["as expected" if row.usual else "not as expected" for row in thing.rows]
@@ -89,28 +101,25 @@ def _of_result(thing: Any) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         return columns, [(*cell, verdict) for cell, verdict in zip(cells, verdicts, strict=True)]
     if isinstance(thing, SampleSizes):
         rows = [
-            (line.name, "no alpha" if line.value == np.inf else number(line.value), line.words)
+            (line.name, "no alpha" if line.value == np.inf else numbers.text(line.value), line.words)
             for line in lines_of(thing)
         ]
         return ("threshold", "alpha", "meaning"), rows
     value = "mean ± standard error" if isinstance(thing, Ensemble) else "value"
-    return ("observable", value, "meaning"), [(o.name, with_bar(o.value, o.bar), o.words) for o in lines_of(thing)]
+    return ("observable", value, "meaning"), [
+        (o.name, numbers.plus_minus(numbers.Measured(o.value, o.bar)), o.words) for o in lines_of(thing)
+    ]
 
 
 def _of_comparison(found: Comparison) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-    sizes = found.rows[0].d
-    limit = "d → ∞" if len(sizes) > 1 else "trained"
-    columns = ("observable", "predicted", *(f"d = {d}" for d in sizes if len(sizes) > 1), limit, "z", "verdict")
-    rows = []
-    for row in found.rows:
-        pairs = zip(row.mean, row.standard_error, strict=True)
-        means = [with_bar(float(mean), float(error)) for mean, error in pairs] if len(sizes) > 1 else []
-        z = "" if isnan(row.z) else f"{row.z:+.1f}"
-        verdict = "unknown" if isnan(row.z) else "agree" if row.agrees else "differ"
-        rows.append(
-            (row.name, with_bar(row.prediction, row.error_bar), *means, with_bar(row.a, row.a_error), z, verdict)
-        )
-    return columns, rows
+    head = headings(found)
+    return list(head.values()), [[_cell(row[name]) for name in head] for row in compared(found)]
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, numbers.Measured):
+        return numbers.plus_minus(value)
+    return value if isinstance(value, str) else score(value)
 
 
 def _of_problem(problem: LearningProblem) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
@@ -133,7 +142,7 @@ def _meaning(about: Any) -> str:
 
 
 def _value(value: Any) -> str:
-    return number(value) if isinstance(value, float) else repr(value) if value is not None else "none"
+    return numbers.text(value) if isinstance(value, float) else repr(value) if value is not None else "none"
 
 
 def _image(thing: Any) -> str:

@@ -23,6 +23,7 @@ from presage.protocol.ensemble import Ensemble
 from presage.protocol.observables import Observable, by_name
 from presage.protocol.prediction import Result, SampleSizes
 from presage.protocol.problem import LearningProblem
+from presage.protocol.tabulated import is_optimum
 from presage.protocol.trained_elsewhere import TrainedElsewhere
 
 SPECTRUM = "spectrum"  # what `show` calls the law of what is learned
@@ -78,7 +79,7 @@ def panels_of(result: Any, show: Sequence[str] = ()) -> list[Panel]:
         return [thresholds_panel(result, _chosen(result.observables, show) or result.observables)]
     if isinstance(result, Result):
         return [_of_prediction(result, show)]
-    if isinstance(getattr(result, "solution", None), Result) and hasattr(result, "value"):  # an optimum
+    if is_optimum(result):
         title = f"{result.name.replace('_', ' ')} of least error: {result.value:.4g}"
         return [_of_prediction(result.solution, show, title)]
     xarray = sys.modules.get("xarray")  # who has a table has imported it

@@ -11,7 +11,9 @@ from presage.protocol.ensemble import Floats
 
 Side = Literal["x", "y"]
 DECADES = 3.0  # more than this do not fit a linear axis, whatever is drawn
-SHORT = 1.7  # decades below which one, two and five are written
+FEW = 2.5  # decades of an axis that has numbers between the powers of ten
+WRITTEN = ((FEW, (1,)), (1.0, (1, 2, 5)), (0.3, (1, 2, 3, 4, 6, 8)), (0.0, tuple(range(1, 10))))  # by decades seen
+LONG = (5e-4, 2e4)  # an axis of many decades that goes beyond these has powers of ten
 PLAIN = (1e-4, 1e5)  # numbers that are written without a power of ten
 
 
@@ -31,22 +33,32 @@ def is_logarithmic(values: Any, declared: str) -> bool:
 
 
 def set_logarithmic(axes: Any, side: Side) -> None:
-    """A logarithmic axis with ticks that can be read: plain numbers, and more than one of them."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    """An axis of logarithms whose numbers are written as one reads them: 0.6 and not 6 x 10^-1."""
+    import matplotlib as mpl
+    from matplotlib.ticker import FuncFormatter
 
     getattr(axes, f"set_{side}scale")("log")
     axis = getattr(axes, f"{side}axis")
-    axis.set_major_locator(LogLocator(10.0, subs=_subs(axis), numticks=8))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: tick(value)))
-    axis.set_minor_formatter(NullFormatter())
+    # What is seen is asked for when it is drawn: it may change until then.
+    written = FuncFormatter(lambda value, _: log_label(value, *sorted(axis.get_view_interval())))
+    axis.set_major_formatter(written)
+    axis.set_minor_formatter(written)
+    settings: Any = mpl.rcParams
+    long, short, gap = (settings[f"{side}tick.{name}"] for name in ("major.size", "minor.size", "major.pad"))
+    axis.set_tick_params(which="minor", pad=gap + long - short)  # numbers of short ticks in line with those of long
 
 
-def _subs(axis: Any) -> tuple[float, ...]:
-    low, high = sorted(axis.get_view_interval())
-    decades = log10(high / low) if low > 0.0 else 2.0 * SHORT
-    if decades < 0.5:
-        return tuple(map(float, range(1, 10)))
-    return (1.0, 2.0, 5.0) if decades < SHORT else (1.0,)
+def log_label(value: float, low: float, high: float) -> str:
+    """What to write at `value` on an axis of logarithms from `low` to `high`; nothing where there would be too much.
+
+    Up to about two decades some numbers between the powers of ten are written too. Above that only the powers of ten
+    are, as such where plain ones would be long.
+    """
+    decades = log10(high / low)
+    exponent = floor(log10(value) + 1e-9)
+    if round(value / 10.0**exponent) not in next(digits for least, digits in WRITTEN if decades >= least):
+        return ""
+    return tick(value) if decades < FEW or (low > LONG[0] and high < LONG[1]) else f"$10^{{{exponent}}}$"
 
 
 def tick(value: float) -> str:

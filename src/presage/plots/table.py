@@ -15,6 +15,7 @@ from presage.plots.panel import Panel
 from presage.plots.phase_diagram import Side, map_panel
 from presage.plots.scales import is_logarithmic
 from presage.protocol import checks
+from presage.protocol.numbers import short
 from presage.sweeps.outcome import FAILED
 
 MOST_CURVES = len(COLOURS)  # more cannot be told apart
@@ -113,16 +114,12 @@ def _curves(table: Any, name: str, axes: Mapping[str, Sequence[Any]], along: str
         at = dict(zip(others, values, strict=True))
         line = sorted_table.sel(at)
         bars = line[f"{name}_bar"].values if f"{name}_bar" in line else np.full(len(axes[along]), np.nan)
-        label = ", ".join(f"{other.replace('_', ' ')} {_word(value)}" for other, value in at.items())
+        label = ", ".join(f"{other.replace('_', ' ')} {short(value)}" for other, value in at.items())
         numbers = np.broadcast_to(line[name].values, len(axes[along])).astype(np.float64)
         x = line[along].values.astype(np.float64)
         curves.append(Curve(x, numbers, np.asarray(bars, dtype=np.float64), label, "n_seeds" in table))
     fraction = bool(table[name].attrs.get("fraction"))
     return curves_panel(name, curves, ruler(table, along), _label(table, name), fraction=fraction)
-
-
-def _word(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _map(table: Any, name: str, across: str, up: str) -> Panel:

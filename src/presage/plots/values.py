@@ -11,6 +11,7 @@ import numpy as np
 from presage.plots.colours import BLACK, BLUE
 from presage.plots.panel import Panel
 from presage.plots.scales import set_logarithmic, spans_decades
+from presage.protocol.numbers import Measured, plus_minus
 
 
 class Value(NamedTuple):
@@ -23,9 +24,7 @@ class Value(NamedTuple):
     @property
     def words(self) -> str:
         """The number and its bar."""
-        if not isfinite(self.value):
-            return "not known" if np.isnan(self.value) else "infinite"
-        return f"{self.value:.6g}" + (f" ± {self.bar:.1e}" if isfinite(self.bar) else "")
+        return plus_minus(Measured(self.value, self.bar))
 
 
 def values_panel(values: Sequence[Value], title: str = "") -> Panel:

@@ -48,6 +48,11 @@ class Row(NamedTuple):
         return abs(self.z) < AGREE
 
     @property
+    def verdict(self) -> str:
+        """The row in a word: they agree, differ, or it is unknown, since the prediction has no error bar."""
+        return "unknown" if isnan(self.z) else "agree" if self.agrees else "differ"
+
+    @property
     def sentence(self) -> str:
         """The row in words."""
         sizes = " and ".join(map(str, self.d))

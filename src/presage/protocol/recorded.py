@@ -31,7 +31,7 @@ class Recorded:
         return in_brief(self)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain Python numbers, lists and words: problem, observables, error bars, caveats, version.
+        """Plain Python numbers, lists and words: problem, observables, error bars, caveats, hints, version.
 
         A number that takes long, and is computed when it is asked for, is left out.
         """
@@ -50,5 +50,5 @@ class Recorded:
         found(SAVE)(self, path)
 
     def _repr_html_(self) -> str:
-        """A table, a small picture and the caveats, for a notebook."""
+        """A table, a small picture, the caveats and the hints, for a notebook."""
         return str(found(IN_HTML)(self))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from math import isfinite, isnan, nan
+from math import isnan, nan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from presage.protocol import numbers
 from presage.protocol.comparison import Comparison, Row
 from presage.protocol.ensemble import Ensemble
 from presage.protocol.model import found
@@ -31,18 +32,6 @@ class Line(NamedTuple):
     value: float
     bar: float
     words: str
-
-
-def number(value: float) -> str:
-    """A number in words."""
-    if isnan(value):
-        return "not known"
-    return f"{value:.6g}" if isfinite(value) else "infinite" if value > 0 else "minus infinite"
-
-
-def with_bar(value: float, bar: float) -> str:
-    """A number and how far it may be off."""
-    return number(value) if isnan(bar) or not isfinite(value) else f"{number(value)} ± {bar:.1e}"
 
 
 def lines_of(result: Any) -> list[Line]:
@@ -72,17 +61,20 @@ def problem_of(result: Any) -> Any:
     return getattr(getattr(result, "solution", result), "problem", None)
 
 
+def hints_of(thing: Any) -> tuple[str, ...]:
+    """What of a problem, or of the problem of a result, looks as if another unit were meant."""
+    return tuple(getattr(thing if isinstance(thing, LearningProblem) else problem_of(thing), "hints", ()))
+
+
 def in_brief(result: Any) -> str:
     """A result in a line or two."""
     kind = type(result).__name__
     if isinstance(result, Comparison):
-        differ = [row.name for row in result.rows if not row.agrees]
-        verdict = f"{', '.join(differ)} differ" if differ else "all agree"
-        return f"<{kind} of {len(result.rows)} observables at d = {_listed(result.rows[0].d)}: {verdict}>"
+        return f"<{kind} of {len(result.rows)} observables at d = {_listed(result.rows[0].d)}: {_verdict(result.rows)}>"
     if isinstance(result, TrainedElsewhere):
         unusual = [row.name for row in result.rows if not row.usual]
         return f"<{kind} of {result.head}: {f'unusual {_listed(unusual)}' if unusual else 'all as predicted'}>"
-    told = ", ".join(f"{line.name}={number(line.value)}" for line in lines_of(result)[:FEW])
+    told = ", ".join(f"{line.name}={numbers.text(line.value)}" for line in lines_of(result)[:FEW])
     if isinstance(result, Ensemble):
         done = len(result.seeds) - len(result.failures)
         told = f"{done} {result.noun} of d = {result.d} by {type(result.trainer).__name__}: {told}"
@@ -97,6 +89,14 @@ def _numbers_of(problem: Any) -> str:
         return repr(problem)
     known = {name: value for name, value in problem_as_dict(problem).items() if isinstance(value, int | float)}
     return f"{type(problem).__name__}({', '.join(f'{name}={value:g}' for name, value in known.items())})"
+
+
+def _verdict(rows: Sequence[Row]) -> str:
+    """Which observables differ, and of which it is unknown."""
+    names = {word: _listed([row.name for row in rows if row.verdict == word]) for word in ("differ", "unknown")}
+    said = [f"{names['differ']} differ"] if names["differ"] else []
+    said += [f"{names['unknown']} unknown"] if names["unknown"] else []
+    return "; ".join(said) or "all agree"
 
 
 def _listed(values: Sequence[Any]) -> str:
@@ -126,8 +126,8 @@ def as_dict(result: Any) -> dict[str, Any]:
         said |= {"meanings": {line.name: line.words for line in lines if line.words}}
     if isinstance(result, Ensemble):
         said |= {"d": result.d, "trainer": repr(result.trainer), "conditions": dict(result.conditions)}
-        said |= {"networks": _networks(result), "failures": dict(result.failures)}
-    return {**said, "caveats": list(result.caveats)}
+        said |= {"networks": networks_of(result), "failures": dict(result.failures)}
+    return {**said, "caveats": list(result.caveats), "hints": list(hints_of(result))}
 
 
 def _every_line(result: Any) -> list[Line]:
@@ -174,14 +174,15 @@ def _measure(row: Measure) -> dict[str, Any]:
     return {**plain(row._asdict()), "usual": bool(row.usual)}
 
 
-def _networks(ensemble: Ensemble) -> list[dict[str, Any]]:
-    """One row a seed: its numbers and how it ended."""
+def networks_of(ensemble: Ensemble, arrays: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """One row a seed: its numbers, of the arrays those that are named, and how it ended."""
     rows = []
     for index, seed in enumerate(ensemble.seeds):
         row: dict[str, Any] = {"seed": seed, "d": ensemble.d}
         row |= {one.name: float(getattr(ensemble, one.name)[index]) for one in ensemble.measured}
         if hasattr(ensemble, "converged"):
             row["converged"] = bool(ensemble.converged[index])
+        row |= {name: getattr(ensemble, name)[index] for name in arrays}
         failure = ensemble.failures.get(seed)
         rows.append({**row, "outcome": "done" if failure is None else f"failed: {failure}"})
     return rows
@@ -194,7 +195,7 @@ def to_dataframe(result: Any) -> pd.DataFrame:
     except ImportError as error:
         raise ImportError("to_dataframe needs the package pandas. Install it with pip.", name="pandas") from error
     if isinstance(result, Ensemble):
-        return pd.DataFrame(_networks(result)).set_index("seed")
+        return pd.DataFrame(networks_of(result)).set_index("seed")
     if isinstance(result, Comparison):
         return pd.DataFrame([_flat(row) for row in result.rows]).set_index("observable")
     if isinstance(result, TrainedElsewhere):

@@ -6,9 +6,10 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from math import floor, inf, isfinite, isnan, log10
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 MOST_DIGITS = 8  # of a number whose error bar is smaller than anyone will read
+FIRM = sys.float_info.dig  # digits that a number of the machine is sure to have
 SMALL, LARGE = 1e-4, 1e6  # outside of these, powers of ten are written
 ROUNDING = sys.float_info.epsilon**2  # the square of a difference that is zero to rounding, of numbers of order one
 
@@ -29,6 +30,11 @@ def text(value: float, digits: int = 6) -> str:
     if not isfinite(value):
         return "infinite" if value > 0 else "minus infinite"
     return f"{value:.{digits}g}"
+
+
+def short(value: Any) -> str:
+    """A value as one writes it."""
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def bar(value: float) -> str:
@@ -59,6 +65,24 @@ def with_bar(measured: Measured, digits: int = MOST_DIGITS) -> str:
         brackets = f"({units})"
     tail = f"e{shift:+03d}" if shift else ""
     return f"{value:.{decimals}f}{brackets}{tail}"
+
+
+def plus_minus(measured: Measured) -> str:
+    """``0.1359900 ± 4.4e-06``: as many digits as the bar has, so that none that it vouches for is rounded away."""
+    value, error = measured
+    if not isfinite(value) or isnan(error):
+        return text(value)
+    return f"{_down_to(value, error)} ± {bar(error)}"
+
+
+def _down_to(value: float, error: float) -> str:
+    """A number down to the second digit of its error bar."""
+    if error == inf or value == 0.0:
+        return text(value)
+    if error < ROUNDING:
+        return text(value, FIRM)
+    digits = floor(log10(abs(value))) - floor(log10(error)) + 2
+    return f"{value:#.{min(max(digits, 2), FIRM)}g}".rstrip(".")
 
 
 def cell(number: Measured | float) -> Cell:
