@@ -51,7 +51,7 @@ def disorders(law: SpectralLaw) -> Iterator[str]:
 def around(law: SpectralLaw) -> Around:
     """Mass, mean and second moment from the transform alone, on a circle where nothing is singular.
 
-    ``int (x - c)^k mu(dx) = (1/2 pi i) oint (z - c)^k G(z) dz``, and ``G(z*) = G(z)*`` leaves the upper half of it.
+    ``int (x - c)^k mu(dx) = (1/(2 pi i)) int (z - c)^k G(z) dz`` along it; its lower half mirrors the upper one.
 
     Equation: derived: Cauchy's formula; the midpoint rule converges geometrically.
     Checked: tests/laws/test_check_law.py::test_moments_around_a_law_are_its_moments

@@ -9,24 +9,17 @@ from numpy.typing import NDArray
 
 from presage.laws.spectral_law import Floats
 from presage.protocol import checks
-
-MOST = 1e-6  # relative to the largest value: eight roundings of single precision
+from presage.protocol.rounding import size_of_zero
 
 
 def with_numerical_zeros(values: NDArray[np.floating[Any]], size: int, precision: Any = np.float64) -> Floats:
     """Eigenvalues or singular values of a matrix, with those that are its rounding set to zero.
 
-    ``|s| <= min(size eps, 1e-6) max|s|``, where `size` is the longer side of the matrix and eps that of the
-    `precision` of its entries: what LAPACK and the products that made the matrix leave of a zero. The cap is for
-    single precision, where size eps would count small eigenvalues of a wide spectrum among its rounding.
-
-    Equation: derived: the bound of a backward stable eigensolver, which numpy.linalg.matrix_rank takes too.
-    Checked: tests/laws/test_numerical_zeros.py::test_a_matrix_of_low_rank_has_that_rank
+    `size` is the longer side of the matrix, and `precision` that of its entries.
     """
     kind = np.dtype(precision)
     eps = float(np.finfo(kind if kind.kind == "f" else np.float64).eps)
-    size_of_largest = float(np.abs(values).max(initial=0.0))
-    small = min(size * eps, MOST) * size_of_largest
+    small = size_of_zero(size, eps, float(np.abs(values).max(initial=0.0)))
     return np.where(np.abs(values) <= small, 0.0, values).astype(np.float64)
 
 

@@ -19,10 +19,10 @@ from presage.protocol.ensemble import Floats
 from presage.protocol.prediction import Prediction
 from presage.protocol.progress import with_progress
 from presage.protocol.recorded import Recorded
+from presage.protocol.rounding import size_of_zero
 from presage.protocol.usual_ranges import FEWEST, LEVEL, MOST, ROUNDING, Range, Table, draws_for, fence, ranges
 
 SEED = 20260101  # of the draws, so that the same eigenvalues get the same verdict
-COARSEST = 1e-6  # relative: no precision makes zeros of values above this
 HALF = 1e-4  # a rounding above this is that of half precision
 NOTICED = 50  # draws below which the ranges are told to rest on few
 ONE_BY_ONE = "Pass one array of d numbers a network, for example compare(solution, numpy.linalg.eigvalsh(S))."
@@ -251,6 +251,6 @@ def _rows(networks: Sequence[ArrayLike], kind: str) -> tuple[Floats, float]:
 def _zero(zero: float | None, values: Floats, rounding: float) -> float:
     """The size at or below which a value is zero: as given, or d roundings of the largest and at most 1e-6 of it."""
     if zero is None:
-        return float(min(values.shape[1] * rounding, COARSEST) * np.abs(values).max())
+        return size_of_zero(values.shape[1], rounding, float(np.abs(values).max()))
     reason, remedy = "values of at most this size count as zero", "Leave it out, or use for example <zero=1e-6>."
     return checks.real("zero", zero, at_least=0.0, reason=reason, remedy=remedy)
