@@ -123,11 +123,11 @@ def test_a_range_and_a_paper_are_more_than_one_equation():
             r"no function is equation \(46\) of BETKZ25\..*The nearest are BETKZ25:41, BETKZ25:43, BETKZ25:44;",
         ),
         ("BETKZ25:1000-1001", r"no function is equation \(1000-1001\) of BETKZ25\..*BETKZ25:67"),
-        ("ETZK25:3", r"name ETZK25 without numbers: use where\('ETZK25'\)"),
+        ("ETZK25:3", r"name ETZK25 without numbers: use equation='ETZK25'"),
         ("KB15:2", r"KB15 is cited, but no function.*BETKZ25, "),
         ("qqqqqqqqq", r"There are .*BETKZ25"),
-        ("", r"Use for example where\('BETKZ25:43'\)"),
-        ("BETKZ25:forty", r"Use for example where\('BETKZ25:43'\)"),
+        ("", r"Use for example equation='BETKZ25:43'"),
+        ("BETKZ25:forty", r"Use for example equation='BETKZ25:43'"),
     ],
 )
 def test_an_unknown_equation_is_told_the_nearest(asked, text):

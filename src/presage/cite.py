@@ -216,7 +216,7 @@ def where(equation: str) -> tuple[Equation, ...]:
     """
     match = _ASKED.fullmatch(str(equation).strip())
     if match is None:
-        raise _unknown(equation, "it is looked up in the docstrings", "Use for example where('BETKZ25:43').")
+        raise _unknown(equation, "it is looked up in the docstrings", "Use for example <equation='BETKZ25:43'>.")
     keys = {entry.key.lower(): entry.key for entry in equations()}
     key = keys.get(match[1].lower())
     if key is None:
@@ -245,11 +245,11 @@ def _unknown_key(equation: object, asked: str, keys: dict[str, str]) -> ValueErr
 def _unknown_number(equation: object, key: str, asked: str, numbers: list[str]) -> ValueError:
     reason = f"no function is equation ({asked}) of {key}"
     if not numbers:
-        return _unknown(equation, reason, f"The docstrings name {key} without numbers: use where({key!r}).")
+        return _unknown(equation, reason, f"The docstrings name {key} without numbers: use <equation={key!r}>.")
     place = _place(asked)[0]
     near = sorted({*numbers}, key=lambda number: (abs(_place(number)[0] - place), number))[:3]
     listed = ", ".join(f"{key}:{number}" for number in sorted(near, key=_place))
-    return _unknown(equation, reason, f"The nearest are {listed}; where({key!r}) has all.")
+    return _unknown(equation, reason, f"The nearest are {listed}; <equation={key!r}> has all.")
 
 
 def _unknown(equation: object, reason: str, remedy: str) -> ValueError:

@@ -591,7 +591,8 @@ def test_a_part_says_which_cells_are_not_computed_yet(tmp_path):
 @pytest.mark.parametrize(("run", "length"), [(ps.solve, 40), (ps.simulate, 7), (samples, 100)])
 @pytest.mark.parametrize("n", [1, 3, 10])
 def test_every_cell_is_in_one_part_whatever_is_done_and_however_many_work(run, length, n):
-    points = Grid.of(NETWORK, run, {"alpha": np.linspace(0.1, 1.0, length), "noise": [0.1, 0.2]})
+    size = {"d": 10} if run is ps.simulate else {}
+    points = Grid.of(NETWORK, run, {"alpha": np.linspace(0.1, 1.0, length), "noise": [0.1, 0.2], **size})
     keys = [cell.key for cell in points.cells]
     undone = set(keys[::3])
     whole, rest = [], []
@@ -605,7 +606,8 @@ def test_every_cell_is_in_one_part_whatever_is_done_and_however_many_work(run, l
 @pytest.mark.parametrize("run", [ps.solve, ps.simulate, samples])
 @pytest.mark.parametrize("n", [2, 5, 10, 14])
 def test_no_part_is_empty_where_there_are_cells_enough(run, n):
-    points = Grid.of(NETWORK, run, {"alpha": np.linspace(0.1, 1.0, 7), "noise": [0.1, 0.2]})
+    size = {"d": 10} if run is ps.simulate else {}
+    points = Grid.of(NETWORK, run, {"alpha": np.linspace(0.1, 1.0, 7), "noise": [0.1, 0.2], **size})
     keys = {cell.key for cell in points.cells}
     assert all(_chains(points, keys, 1, (i, n)) for i in range(1, n + 1))
 

@@ -14,8 +14,19 @@ import typer
 from typer.core import TyperGroup
 
 from presage.cli import figure, lookup, predictions, spectrum, sweep, training
-from presage.cli.errors import DONE, INTERRUPTED, MISTAKE, NOBODY_READS, NobodyReadsError, explain, wants_traceback
+from presage.cli.errors import (
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    MISTAKE,
+    NOBODY_READS,
+    NobodyReadsError,
+    UnwritableError,
+    explain,
+    wants_traceback,
+)
 from presage.cli.options import Command, ProblemCommand
+from presage.cli.output import printing
 
 EPILOG = (
     "Example:  presage solve --alpha 0.5 --noise 0.5\n\n"
@@ -24,6 +35,12 @@ EPILOG = (
 )
 RANK = "The rank of the target is part of its law: --target mp:0.5. "
 HINTS = {"--kappa-0": RANK, "--kappa0": RANK, "--kappa_0": RANK, "--rank": RANK}  # options that one might expect
+
+WORDS = {  # of typer about a value, and ours
+    "Input should be a valid integer, unable to parse string as an integer": "it must be a whole number",
+    "Input should be a valid number, unable to parse string as a number": "it must be a number",
+    "Input should be": "it must be",
+}
 
 
 class Program(TyperGroup):
@@ -47,17 +64,25 @@ class Program(TyperGroup):
             code = _tell(error)
         sys.exit(code if isinstance(code, int) else 0)
 
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print the help."""
+        with printing():
+            super().format_help(ctx, formatter)
+
     def invoke(self, ctx: Any) -> Any:
         """Run a command to the end of its output; a closed pipe is told apart, which typer would call a failure."""
         try:
             done = super().invoke(ctx)
-            sys.stdout.flush()
+            with printing():
+                sys.stdout.flush()
         except BrokenPipeError:
             raise NobodyReadsError from None
         return done
 
 
 def _tell(error: Exception) -> int:
+    if isinstance(error, UnwritableError):
+        _drop_output()
     if hasattr(error, "format_message"):  # typer's own: an unknown option, a missing value
         if not error.format_message().strip():  # nothing was asked for, and the help is printed
             return DONE
@@ -73,14 +98,21 @@ def _usage(error: Any) -> str:
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "presage"
     said = error.format_message().strip()
+    for theirs, ours in WORDS.items():
+        said = said.replace(theirs, ours)
     hint = HINTS.get(getattr(error, "option_name", ""), "")
     return f"{said}{'' if said.endswith(('.', '?', '!')) else '.'} {hint}`{path} --help` lists what there is."
 
 
 def _nobody_reads() -> int:
     """The reader of a pipe has left: say nothing, also when Python closes its streams."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _drop_output()
     return NOBODY_READS
+
+
+def _drop_output() -> None:
+    """What standard output did not take is not tried again when Python closes it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 app = typer.Typer(
@@ -98,7 +130,9 @@ def _print_version(wanted: bool) -> None:
     if wanted:
         import presage
 
-        sys.stdout.write(f"presage {presage.__version__}\n")
+        with printing():
+            sys.stdout.write(f"presage {presage.__version__}\n")
+            sys.stdout.flush()
         raise typer.Exit
 
 
@@ -150,6 +184,11 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 def main() -> None:
     """Run the command line."""
+    if sys.stderr is None:  # it was closed: what went wrong is told by the exit code alone
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - as long as the program
+    if sys.stdout is None:
+        sys.stderr.write("presage: Standard output is closed, and results are printed there. Send it to a file.\n")
+        sys.exit(FAILED)
     _quiet_when_interrupted()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

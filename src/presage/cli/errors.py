@@ -31,6 +31,9 @@ OPTIONS = {"n_tokens": "--tokens", "processes": "--workers", "executor": "--dask
 # What the running command can be told, by the names of the library, each with what was written for it.
 _written: ContextVar[Mapping[str, Any]] = ContextVar("written", default={})  # noqa: B039 - it is only ever replaced
 
+# What it is told by place, each with the word that the help has for it.
+_places: ContextVar[Mapping[str, str]] = ContextVar("places", default={})  # noqa: B039 - likewise
+
 
 class CommandError(Exception):
     """A command that makes no sense: one sentence that says what to write instead."""
@@ -38,6 +41,10 @@ class CommandError(Exception):
 
 class FailedError(Exception):
     """A computation that did not succeed, with what to try."""
+
+
+class UnwritableError(FailedError):
+    """Standard output cannot be written, as on a full disk."""
 
 
 class NobodyReadsError(Exception):
@@ -54,13 +61,14 @@ def option(name: str) -> str:
 
 
 @contextmanager
-def told(written: Mapping[str, Any]) -> Iterator[None]:
-    """Inside this block a command runs that has these options; messages speak of them."""
-    token = _written.set(written)
+def told(written: Mapping[str, Any], places: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Inside this block a command runs that has these options, and these arguments; messages speak of them."""
+    options, arguments = _written.set(written), _places.set(places or {})
     try:
         yield
     finally:
-        _written.reset(token)
+        _written.reset(options)
+        _places.reset(arguments)
 
 
 def in_options(error: BaseException) -> str:
@@ -71,6 +79,8 @@ def in_options(error: BaseException) -> str:
         if error.name in _written.get():
             name = option(error.name)
             got = name if error.value is True else f"{name} {_given(error.name, error.value)}"  # a flag has no value
+        elif error.name in _places.get():
+            name, got = _places.get()[error.name], str(error.value)
         return f"`{name}` must {must}: {reason}. Got {got}. {remedy}"
     if isinstance(error, ComputationError):
         return " ".join(spelled(text) for text in error.marked.values())
@@ -87,6 +97,8 @@ def _spell(mark: Mark) -> str:
         return f"`{COMMANDS[mark.name]}`"
     if mark.name in _written.get():
         return option(mark.name) if mark.value in (None, "True") else f"{option(mark.name)} {_value(str(mark.value))}"
+    if mark.name in _places.get():
+        return _places.get()[mark.name] if mark.value is None else _value(mark.value)
     named = [problem.name for model in models() for problem in model.named if problem.make.endswith(f":{mark.name}")]
     if named and mark.value is None:  # a function that makes a problem
         return f"--model {named[0]}"

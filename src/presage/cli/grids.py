@@ -27,9 +27,15 @@ def number(option: str, text: str) -> float:
     if is_grid(text):
         raise CommandError(
             f"`{option}` must be one number here: this command gives one answer. Got {option} {text}. "
-            "Use `presage curve` for one grid, or `presage sweep` for several."
+            f"Use {_with_point(text)}`presage curve` for one grid, or `presage sweep` for several."
         )
     return _number(option, text)
+
+
+def _with_point(text: str) -> str:
+    """What a number with a comma may have been meant to be."""
+    whole, _, decimals = text.strip().partition(",")
+    return f"{whole}.{decimals} with a decimal point, " if whole.isdecimal() and decimals.isdecimal() else ""
 
 
 def grid(option: str, text: str) -> list[float]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from presage.cli.errors import CommandError
-from presage.cli.output import check_place, console, say
+from presage.cli.output import check_place, console, say, written_to
 from presage.protocol.keeping import FIELDS, RAGGED, kept_fields
 
 SUFFIX = ".npz"
@@ -52,8 +52,6 @@ def write_kept(ensemble: Any, path: Path, *, quiet: bool) -> None:
     """
     import numpy as np
 
-    from presage.whole_file import whole_file
-
     arrays: dict[str, Any] = {"seeds": np.array(ensemble.seeds), "d": ensemble.d, "problem": repr(ensemble.problem)}
     for name in kept_fields(tuple(FIELDS)):
         kept = getattr(ensemble, name)
@@ -61,7 +59,7 @@ def write_kept(ensemble: Any, path: Path, *, quiet: bool) -> None:
             continue
         single = {f"{name}_{seed}": array for seed, array in zip(ensemble.seeds, kept, strict=True)}
         arrays |= single if name in RAGGED else {name: kept}
-    with whole_file(path) as part:
+    with written_to("--out", path) as part:
         np.savez(part, **arrays)
     if not quiet:
         say(console(), f"kept: {path}")

@@ -30,6 +30,7 @@ from presage.cli.errors import (
     told,
     wants_traceback,
 )
+from presage.cli.output import printing
 from presage.cli.problem_options import begins, problem_options, sample_options
 from presage.cli.samples import NOTHING, Samples
 from presage.protocol.errors import ComputationError, InputError
@@ -234,11 +235,32 @@ class Given:
 class Command(TyperCommand):
     """A command whose errors speak of its options."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the options; refuse one that is written twice, and a file without a name."""
+        try:
+            written, _, order = self.make_parser(ctx).parse_args(list(args))
+        except Exception as error:
+            if hasattr(error, "ctx"):  # what is wrong with an option is looked up in the help of its own command
+                error.ctx = error.ctx or ctx
+            raise
+        left = super().parse_args(ctx, args)
+        if not ctx.resilient_parsing:  # a shell that completes a word
+            _refuse_twice(order)
+            _refuse_nameless(order, written, ctx.params)
+        return left
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print the help."""
+        with printing():
+            super().format_help(ctx, formatter)
+
     def invoke(self, ctx: Any) -> Any:
         """Run it; what the library says against it is told in the words of the command line."""
         written = {**ctx.params, **ctx.meta.get(WRITTEN, {})}
-        options = [str(param.name) for param in self.get_params(ctx) if param.param_type_name == "option"]
-        with told({ARGUMENTS.get(name, name): written.get(name) for name in options}):
+        params = self.get_params(ctx)
+        options = [str(param.name) for param in params if param.param_type_name == "option"]
+        places = {str(param.name): str(param.metavar) for param in params if param.param_type_name == "argument"}
+        with told({ARGUMENTS.get(name, name): written.get(name) for name in options}, places):
             try:
                 return super().invoke(ctx)
             except KeyboardInterrupt as error:  # told apart here, since typer turns it into a mere exit
@@ -282,6 +304,24 @@ class ProblemCommand(Command):
             ctx.meta[MADE] = [*problem_options(chosen), *sample_options(chosen, own)]
         arguments = [param for param in params if param.param_type_name == "argument"]
         return [*arguments, *ctx.meta[MADE], *(param for param in params if param not in arguments)]
+
+
+def _refuse_twice(order: Sequence[Any]) -> None:
+    """Refuse an option with a value that is written twice, of which all but the last would be dropped."""
+    valued = [param for param in order if param.param_type_name == "option" and not (param.multiple or param.is_flag)]
+    for param in valued:
+        if valued.count(param) > 1:
+            raise CommandError(
+                f"`{param.opts[0]}` must be written once: it has one value. Got it {valued.count(param)} times. "
+                "Leave the others out; where several values are taken they are one list with commas."
+            )
+
+
+def _refuse_nameless(order: Sequence[Any], written: Mapping[str, Any], read: Mapping[str, Any]) -> None:
+    """Refuse a file or folder of no name, which would be the folder that one is in."""
+    for param in order:
+        if written.get(param.name) == "" and isinstance(read.get(param.name), Path):
+            raise CommandError(f"`{param.opts[0]}` must have a name: it is empty. Give one, or leave it out.")
 
 
 def takes_problem(command: Callable[..., None]) -> Callable[..., None]:

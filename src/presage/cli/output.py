@@ -8,13 +8,14 @@ import json as json_format
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
-from presage.cli.errors import CommandError
+from presage.cli.errors import CommandError, UnwritableError
 from presage.protocol.numbers import MOST_DIGITS, Cell, Measured, text
 
 if TYPE_CHECKING:
@@ -50,13 +51,28 @@ def emit(
     csv: bool,
 ) -> None:
     """Print `content` as JSON, or `rows` as CSV, or let `human` print tables."""
-    if json:
-        sys.stdout.write(as_json(content) + "\n")
-    elif csv:
-        sys.stdout.write(as_csv(rows))
+    if json or csv:
+        text = as_json(content) + "\n" if json else as_csv(rows)
+        with printing():
+            sys.stdout.write(text)
     else:
         human(console())
-    sys.stdout.flush()
+    with printing():
+        sys.stdout.flush()
+
+
+@contextmanager
+def printing() -> Iterator[None]:
+    """Inside this block nothing is done but printing: what fails is standard output, unless a file is named."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        why = error.strerror or error
+        raise UnwritableError(f"Standard output cannot be written: {why}. Send it elsewhere.") from error
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -67,6 +83,10 @@ def console(*, stderr: bool = False) -> Console:
         def on_broken_pipe(self) -> None:
             """Leave it to the program, which has an exit code for it."""
             raise BrokenPipeError
+
+        def print(self, *things: Any, **how: Any) -> None:
+            with printing():
+                super().print(*things, **how)
 
     return Terminal(stderr=stderr, highlight=False, markup=False, soft_wrap=False, emoji=False)
 
@@ -245,12 +265,29 @@ def check_picture(path: Path | None, option: str = "--plot") -> None:
 def check_place(path: Path, option: str) -> None:
     """Refuse a place where no file can be written."""
     folder = path.absolute().parent
+    blocked = next((above for above in path.absolute().parents if above.is_file()), None)
+    if blocked is not None:
+        raise CommandError(f"`{option}` must be in a folder. Got {option} {path}: {blocked} is a file. Name another.")
     if not folder.is_dir():
         raise CommandError(f"`{option}` must be in a folder that exists. Got {option} {path}. Make {folder} first.")
     if path.is_dir():
         raise CommandError(f"`{option}` must be a file. Got {option} {path}, which is a folder. Name a file in it.")
     if not os.access(folder, os.W_OK):
         raise CommandError(f"`{option}` must be in a folder that can be written. Got {option} {path}. Use another.")
+
+
+@contextmanager
+def written_to(option: str, path: Path) -> Iterator[Path]:
+    """A name to write the file of an option to, whole or not at all; a failure names the option."""
+    from presage.whole_file import whole_file
+
+    try:
+        with whole_file(path) as part:
+            yield part
+    except OSError as error:
+        raise CommandError(
+            f"`{option}` could not be written: {error.strerror or error}. Got {option} {path}. Name another file."
+        ) from error
 
 
 def save(figure: Figure, path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from presage.cli.errors import CommandError
 from presage.cli.options import Given
-from presage.cli.output import console
+from presage.cli.output import console, written_to
 
 TASKS = 10  # of a script, where --slurm is left out
 
@@ -77,11 +77,10 @@ def command(given: Given, run: str, store: Path | None, options: dict[str, Any],
 def write_script(path: Path, command: list[str], asked: int, count: int, options: list[str]) -> None:
     """Write the script of an array whose tasks share the cells, and say how to use it."""
     from presage.sweeps.slurm import script
-    from presage.whole_file import whole_file
 
     jobs = min(asked, count)  # a task without a cell would wait in the queue for nothing
     text = script(command, jobs=jobs, options=options)
-    with whole_file(path) as part:
+    with written_to("--slurm-script", path) as part:
         part.write_text(text, encoding="utf-8")
     out = console()
     few = "" if jobs == asked else ", one for each cell"

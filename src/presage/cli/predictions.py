@@ -166,6 +166,8 @@ def curve(
     given = given.without_what_plays_no_part_in(verb)
     observables: Sequence[Observable] = given.observables(verb)
     shown = _shown(show, observables)
+    if show is not None and plot is None:
+        raise CommandError(f"`--show` says what --plot draws, and there is none. Got --show {show}. Add --plot x.png.")
     name, values = _the_grid(given)
     rows, seen = _rows(given, name, values, verb, {"accuracy": accuracy})
     if not observables:  # a model of one's own need not declare them; they are known when a point is solved

@@ -183,8 +183,12 @@ def sweep(
             raise CommandError("`--plot` draws the whole table, and this has a part. Use it when all is computed.")
         pictures.check_curves(grids | options)
     if slurm_script is not None:
+        from presage.sweeps.grid import check_count
+
         written = {"--d": d, "--seeds": seeds, **trained, "--accuracy": accuracy, "--workers": workers}
-        count = prod(len(value) for value in (*grids.values(), *options.values()) if isinstance(value, list))
+        lengths = {name: len(value) for name, value in (grids | options).items() if isinstance(value, list)}
+        check_count(lengths)
+        count = prod(lengths.values())
         command = places.command(given, run, store, written, retry_failed)
         places.write_script(slurm_script, command, slurm or places.TASKS, count, slurm_option or [])
         return

@@ -99,8 +99,14 @@ def law(option: str, text: str, part: Part) -> Any:
     except UnreadableError as error:
         said = str(error)
     except InputError as error:
-        said = str(error)
+        said = _in_the_pattern(error)
     raise CommandError(f"`{option} {text}` makes no law: {said} Write {form.pattern}, for example {form.example}.")
+
+
+def _in_the_pattern(error: InputError) -> str:
+    """What is wrong with a number of a law, by the name that the pattern has for it; what to write follows there."""
+    value = f"{error.value:g}" if isinstance(error.value, float) else str(error.value)
+    return f"{error.name.upper()} must {error.must}: {error.reason}. Got {value}."
 
 
 def how_long(law: Any) -> str | None:
@@ -162,15 +168,7 @@ def _from_file(option: str, name: str, family: Family) -> Any:
 
     import presage as ps
 
-    path = Path(name)
-    if not path.is_file():
-        raise CommandError(f"`{option}` names the file {name}, which does not exist. Save it with numpy.save first.")
-    try:
-        array = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError, OSError):
-        raise CommandError(
-            f"`{option}` must be a .npy file of numbers: {name} is not one. Save it with numpy.save."
-        ) from None
+    array = _loaded(option, name)
     try:
         if family.of != SINGULAR_VALUES:
             return ps.Empirical(array)
@@ -179,3 +177,31 @@ def _from_file(option: str, name: str, family: Family) -> Any:
         return ps.SingularValueMasses.of_matrix(array)
     except (ValueError, TypeError, np.linalg.LinAlgError) as error:
         raise CommandError(f"`{option} {name}` makes no law: {error}") from None
+
+
+def _loaded(option: str, name: str) -> Any:
+    """The array of a file; what is no array of real numbers is refused by what it is."""
+    import numpy as np
+
+    must = f"`{option}` must be a .npy file of numbers: {name}"
+    path = Path(name)
+    if path.is_dir():
+        raise CommandError(f"{must} is a folder. Name a file in it.")
+    try:
+        array = np.load(path, allow_pickle=False)
+    except FileNotFoundError:
+        raise CommandError(
+            f"`{option}` names the file {name}, which does not exist. Save it with numpy.save first."
+        ) from None
+    except OSError as error:
+        raise CommandError(f"{must} cannot be read ({error.strerror or error}). Use another.") from None
+    except (ValueError, EOFError) as error:
+        kind = "holds objects" if "Object arrays" in str(error) else "is not one"
+        raise CommandError(f"{must} {kind}. Save numbers with numpy.save.") from None
+    if isinstance(array, np.lib.npyio.NpzFile):
+        with array:
+            held = f"is an .npz of {', '.join(array.files) or 'nothing'}"
+        raise CommandError(f"{must} {held}. Save one of its arrays with numpy.save.")
+    if array.dtype.kind not in "iuf":
+        raise CommandError(f"{must} holds {array.dtype}, and it must be real numbers. Save such with numpy.save.")
+    return array

@@ -61,7 +61,10 @@ def _trainers() -> str:
 
 
 Dimension = Annotated[
-    int, typer.Option("--d", help="Dimension: of a token, or what the model calls so.", rich_help_panel=PANEL)
+    str,
+    typer.Option(
+        "--d", help="Dimension: of a token, or what the model calls so.", metavar="INTEGER", rich_help_panel=PANEL
+    ),
 ]
 Dimensions = Annotated[
     str,
@@ -125,7 +128,7 @@ Eigenvalues = Annotated[
 @takes_problem
 def simulate(
     given: Given,
-    d: Dimension = 100,
+    d: Dimension = "100",
     seeds: Seeds = "8",
     trainer: TrainerName = None,
     task: Task = None,
@@ -142,12 +145,15 @@ def simulate(
     """Train networks of dimension d on sampled data, one a seed, and measure what they learned."""
     check_format(json, csv)
     check_picture(plot)
+    if eigenvalues and not json:
+        raise CommandError("`--eigenvalues` is for --json, which alone has room for them. Add --json, or leave it out.")
+    size = _one_dimension(d)
     from presage.protocol.tabulated import networks_of
 
     others = {"task": task, "processes": workers, "dtype": dtype, "storage": storage, "keep": check_kept(keep, out)}
     planned = plan(given, trainer, others)
     given = given if planned.minimises else given.without_what_plays_no_part_in("bayes_optimal")
-    ensemble = _train(planned, d, seed_numbers(seeds))
+    ensemble = _train(planned, size, seed_numbers(seeds))
     measured = ensemble.measured
     means = {one.name: numbers.Measured(ensemble.mean(one.name), ensemble.standard_error(one.name)) for one in measured}
     done = len(ensemble.seeds) - len(ensemble.failures)
@@ -156,14 +162,14 @@ def simulate(
 
     def human(console: Console) -> None:
         say(console, given.title())
-        say(console, f"{done} {ensemble.noun} of d = {d}, trained by {type(ensemble.trainer).__name__}")
+        say(console, f"{done} {ensemble.noun} of d = {size}, trained by {type(ensemble.trainer).__name__}")
         lines = [(one.name, *numbers.cells(means[one.name]), one.words) for one in measured]
         table(console, ("observable", "mean", "± s.e.", "meaning"), lines, words=("observable", "meaning"))
         tell_caveats(console, caveats)
 
     content = {
         "problem": given.described(),
-        "d": d,
+        "d": size,
         "trainer": str(ensemble.trainer),
         **means,
         "seeds": networks_of(ensemble, ensemble.arrays if eigenvalues else ()),
@@ -239,14 +245,31 @@ def _train(planned: Plan, d: int, seeds: int | list[int]) -> Any:
 
 
 def dimensions(text: str) -> list[int]:
-    """Dimensions such as ``50,100``, each once."""
-    return list(dict.fromkeys(_whole("--d", text, "50,100")))
+    """Dimensions such as ``50,100``, each once; one that is none is refused before the first is trained."""
+    from presage.protocol.problem import checked_dimension
+
+    return list(dict.fromkeys(checked_dimension(size) for size in _whole("--d", text, "50,100")))
+
+
+def _one_dimension(text: str) -> int:
+    """The dimension of a command that trains one."""
+    first, *others = dimensions(text)
+    if others:
+        raise CommandError(
+            f"`--d` must be one whole number here: one dimension is trained. Got --d {text}. "
+            "`presage compare` and `presage sweep simulate` take several."
+        )
+    return first
 
 
 def seed_numbers(text: str) -> int | list[int]:
     """How many seeds, or which: ``8`` or ``0,1,2``."""
+    from presage.protocol import ensemble
+
     counts = _whole("--seeds", text, "8")
-    return counts if len(counts) > 1 else counts[0]
+    written = counts if len(counts) > 1 else counts[0]
+    ensemble.seed_numbers(written)
+    return written
 
 
 def _whole(name: str, text: str, example: str) -> list[int]:
@@ -280,7 +303,7 @@ def compare(
     from presage.protocol.comparison_table import compared, headings
 
     sizes, networks = dimensions(d), seed_numbers(seeds)
-    if networks in (0, 1):
+    if networks == 1:
         raise CommandError(
             "`--seeds` must be at least 2 here: one network has no standard error to compare by. "
             f"Got --seeds {seeds}. Use for example --seeds 8."
@@ -290,7 +313,8 @@ def compare(
     given.must_answer("solve" if planned.minimises else "bayes_optimal")
     verb = ps.solve if planned.minimises else ps.bayes_optimal
     prediction = verb(planned.problem, **given.taken(verb, {"accuracy": accuracy}, planned.problem))
-    ensembles = [_train(planned, size, networks) for size in sizes]
+    # The least comes first: a dimension that is too small for the model is refused before a large one is trained.
+    ensembles = [_train(planned, size, networks) for size in sorted(sizes)]
     found = ps.compare(prediction, *ensembles)
     rows = compared(found)
 

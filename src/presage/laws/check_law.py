@@ -33,7 +33,7 @@ class Around(NamedTuple):
 def check_law(law: Any) -> Report:
     """Try a law out: its support, the branch of its transform, its mass and moments; never raises for a bad one."""
     with np.errstate(all="ignore"):
-        return tried(type(law).__name__, "law", law, CHECKS)
+        return tried((law if isinstance(law, type) else type(law)).__name__, "law", law, CHECKS)
 
 
 def disorders(law: SpectralLaw) -> Iterator[str]:
@@ -66,7 +66,9 @@ def around(law: SpectralLaw) -> Around:
 
 
 def _kind(law: Any) -> Iterator[str]:
-    if not isinstance(law, SpectralLaw):
+    if isinstance(law, type):
+        yield f"it is a class, and an instance is meant: make one, {law.__name__}(...), and check that."
+    elif not isinstance(law, SpectralLaw):
         yield f"it is a {type(law).__name__}, not a law: derive the class from presage.SpectralLaw, and make one."
 
 

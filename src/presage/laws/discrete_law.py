@@ -12,6 +12,8 @@ from presage.laws.cauchy_sums import AtomTree, atom_tree, cauchy_sums
 from presage.laws.spectral_law import Atoms, Complexes, Floats, SpectralLaw
 from presage.protocol import checks
 
+FEW = 6  # values that are shown one by one
+
 
 class DiscreteLaw(SpectralLaw):
     """A law made of atoms alone. A subclass says which; sums over them are fast for any number."""
@@ -60,7 +62,7 @@ def number_list(name: str, given: ArrayLike, reason: str) -> Floats:
             raise TypeError
         array = array.astype(np.float64)
     except (TypeError, ValueError):
-        raise checks.complaint(name, "be real numbers", reason, given, remedy) from None
+        raise checks.complaint(name, "be real numbers", reason, _in_short(given), remedy) from None
     if array.ndim != 1 or array.size == 0:
         got = f"an array of shape {array.shape}"
         raise checks.complaint(name, "be a non-empty list", reason, got, remedy)
@@ -70,8 +72,17 @@ def number_list(name: str, given: ArrayLike, reason: str) -> Floats:
     return array
 
 
+def _in_short(given: ArrayLike) -> object:
+    """What was given, for a message: an array by its shape and kind, a long list by its length."""
+    if isinstance(given, np.ndarray):
+        return f"an array of shape {given.shape} and dtype {given.dtype}"
+    if isinstance(given, list | tuple) and len(given) > FEW:
+        return f"{given[0]!r}, ... ({len(given)} of them)"
+    return given
+
+
 def abbreviated(array: Floats) -> str:
     """Numbers for a repr: a few of them, or the ends and how many there are."""
-    if array.size <= 6:
+    if array.size <= FEW:
         return "[" + ", ".join(f"{x:g}" for x in array) + "]"
     return f"[{array[0]:g}, ..., {array[-1]:g}: {array.size} values]"

@@ -68,6 +68,8 @@ def plot(result: Any, *, ax: Any = None, show: str | Sequence[str] | None = None
 
 def panels_of(result: Any, show: Sequence[str] = ()) -> list[Panel]:
     """The panels of any result; refuse what cannot be drawn with a sentence."""
+    if isinstance(result, type):
+        raise _not_drawn(result)
     if isinstance(result, Comparison):
         return _of_comparison(result, show)
     if isinstance(result, Ensemble):
@@ -171,4 +173,7 @@ def _not_drawn(result: Any) -> ValueError:
     elif isinstance(result, Result):
         reason, remedy = "this one declares no observables and has no spectrum", "List them in `observables`."
     got = f"a {type(result).__name__}"
+    if isinstance(result, type):
+        reason, got = "a class is what results and laws are made of", f"the class {result.__name__}"
+        remedy = f"Make one, {result.__name__}(...), and pass that."
     return checks.complaint("result", "be a result of presage", reason, got, remedy)

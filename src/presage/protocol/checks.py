@@ -57,8 +57,9 @@ def real(
 
 def integer(name: str, value: Any, *, at_least: int, reason: str, remedy: str, at_most: int = 2**31) -> int:
     """Return ``value`` as an int, or complain if it is not a whole number in the range."""
-    must = f"be a whole number >= {at_least}" + (f" and <= {at_most}" if at_most != 2**31 else "")
     number = real(name, value, reason=reason, remedy=remedy)
+    told = at_most != 2**31 or number > at_most  # that of machines is told to who is beyond it only
+    must = f"be a whole number >= {at_least}" + (f" and <= {at_most}" if told else "")
     if number != int(number) or not at_least <= number <= at_most:
         raise complaint(name, must, reason, value, remedy)
     return int(number)

@@ -167,6 +167,11 @@ def compare(
     if not ensembles:
         remedy = "Pass simulate(problem, d=100) too."
         raise checks.complaint("ensembles", "be given", "there is nothing to compare with", ensembles, remedy)
+    for one in ensembles:
+        if isinstance(one, list | tuple) and any(isinstance(inner, Ensemble) for inner in one):
+            reason, got = "what is in a list is read as the eigenvalues of a network", f"a list of {len(one)} ensembles"
+            remedy = "Write compare(solution, *networks)."
+            raise checks.complaint("ensembles", "be given one by one", reason, got, remedy)
     if not any(isinstance(one, Ensemble) for one in ensembles) and all(_is_array(one) for one in ensembles):
         return set_beside(solution, ensembles, zero, draws, progress)
     _no_options(zero=zero, draws=draws, progress=progress)

@@ -23,6 +23,7 @@ from presage.protocol.trainer import Trainer
 
 Floats = NDArray[np.float64]
 GIGABYTE = 1e9
+MOST_SEEDS = 1_000_000  # of one ensemble
 NOT_RUN = "it was not run"
 OF_EVERY_ENSEMBLE = ("problem", "d", "seeds", "trainer", "failures", "notes", "weights", "targets", "history")
 KILLED = "its process was killed, most often for lack of memory: train fewer networks at a time"
@@ -318,7 +319,7 @@ def seed_numbers(seeds: Any) -> tuple[int, ...]:
         if not numbers or len(set(numbers)) < len(numbers):
             raise checks.complaint("seeds", "be different numbers, at least one", reason, seeds, remedy)
         return numbers
-    return tuple(range(checks.integer("seeds", seeds, at_least=1, reason=reason, remedy=remedy)))
+    return tuple(range(checks.integer("seeds", seeds, at_least=1, at_most=MOST_SEEDS, reason=reason, remedy=remedy)))
 
 
 def _workers(setting: Setting, seeds: int, processes: Any, words: Sequence[str] = ()) -> int:

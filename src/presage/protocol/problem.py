@@ -73,13 +73,13 @@ class LearningProblem(Declared):
     def samples(self, d: int) -> int:
         """The number of samples at dimension d, which `simulate` trains on."""
         alpha: float = self.alpha  # type: ignore[attr-defined] # a model that counts samples has it
-        return round(alpha * self.samples_at_one(_dimension(d)))
+        return round(alpha * self.samples_at_one(checked_dimension(d)))
 
     def with_samples(self, n: int, *, d: int) -> Self:
         """The same problem with the alpha of `n` samples at dimension d."""
         reason, remedy = "it is a number of samples", "Use for example <n=20000>."
         n = checks.integer("n", n, at_least=1, at_most=MOST_SAMPLES, reason=reason, remedy=remedy)
-        return self.replace(alpha=n / self.samples_at_one(_dimension(d)))
+        return self.replace(alpha=n / self.samples_at_one(checked_dimension(d)))
 
     @property
     def hints(self) -> tuple[str, ...]:
@@ -102,7 +102,8 @@ def marked_hints(problem: LearningProblem) -> dict[str, str]:
     return {name: text for name, text in found.items() if text is not None}
 
 
-def _dimension(d: int) -> int:
+def checked_dimension(d: int) -> int:
+    """A dimension, or a complaint."""
     return checks.integer("d", d, at_least=1, reason="it is a dimension", remedy="Use for example <d=100>.")
 
 

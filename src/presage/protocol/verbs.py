@@ -86,12 +86,21 @@ VERBS = (solve, simulate, thresholds, bayes_optimal, bayes_curve, ridgeless, opt
 
 def option_names(verb: Callable[..., Any], problem: LearningProblem) -> list[str]:
     """Names of what a function of a problem takes beside it: of a verb, what the problem's own model takes."""
+    return [p.name for p in _options(verb, problem)]
+
+
+def required_names(verb: Callable[..., Any], problem: LearningProblem) -> list[str]:
+    """Names of what a function of a problem cannot be called without."""
+    return [p.name for p in _options(verb, problem) if p.default is p.empty]
+
+
+def _options(verb: Callable[..., Any], problem: LearningProblem) -> list[inspect.Parameter]:
     answer = problem.model.answer(verb.__name__) if verb in VERBS else None
     try:
         parameters = [*inspect.signature(answer or verb).parameters.values()][1:]
     except (TypeError, ValueError):  # compiled functions have no signature
         return []
-    return [p.name for p in parameters if p.kind not in {p.VAR_KEYWORD, p.VAR_POSITIONAL}]
+    return [p for p in parameters if p.kind not in {p.VAR_KEYWORD, p.VAR_POSITIONAL}]
 
 
 def _the_problem(problem: Any) -> LearningProblem:

@@ -8,16 +8,18 @@ import inspect
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any, final
 
 import numpy as np
 
 from presage.protocol import checks
 from presage.protocol.problem import LearningProblem
-from presage.protocol.verbs import VERBS, bayes_curve, option_names, simulate
+from presage.protocol.verbs import VERBS, bayes_curve, option_names, required_names, simulate
 from presage.sweeps.identity import Memo, canonical, identity
 from presage.sweeps.observed import NO_ROOM, ONE_BY_ONE
 
+MOST_CELLS = 1_000_000  # of a sweep: each is a problem and a record in memory
 EXAMPLE = "Use for example <alpha=[0.1, 1.0, 10.0]>."
 
 
@@ -53,6 +55,7 @@ class Grid:
             raise checks.complaint("run", "be a function", reason, run, remedy)
         if run in VERBS and run is not bayes_curve and problem.model.answer(run.__name__) is None:
             run(problem)  # says that this model has no answer to it, before a table of failures does
+        check_count({name: len(value) for name, value in given.items() if _is_list(value)})
         options = option_names(run, problem)
         known = {*problem.names(), *options}
         axes: dict[str, list[Any]] = {}
@@ -74,6 +77,7 @@ class Grid:
                 axes[name] = _axis(name, value)
             else:
                 fixed[name] = value.item() if hasattr(value, "ndim") else value
+        _check_complete(problem, run, given)
         return cls(problem, run, axes, fixed)
 
     @property
@@ -155,6 +159,23 @@ def takes_any_option(run: Callable[..., Any]) -> bool:
         return any(p.kind is p.VAR_KEYWORD for p in inspect.signature(run).parameters.values())
     except (TypeError, ValueError):
         return False
+
+
+def check_count(lengths: Mapping[str, int]) -> None:
+    """Complain about a grid of more cells than a table holds, before any of them is made."""
+    count = prod(lengths.values())
+    if count > MOST_CELLS:
+        sizes = " x ".join(f"{length} of {name}" for name, length in lengths.items())
+        reason, remedy = "every cell is kept until the table is made", "Use fewer values, or several sweeps."
+        raise checks.complaint("grid", f"have at most {MOST_CELLS} cells", reason, f"{sizes} = {count} cells", remedy)
+
+
+def _check_complete(problem: LearningProblem, run: Callable[..., Any], given: Mapping[str, Any]) -> None:
+    """Complain about what the function cannot be called without, before a table of failures does."""
+    for name in required_names(run, problem):
+        if name not in given:
+            reason = f"{getattr(run, '__name__', 'the function')} cannot be called without it"
+            raise checks.complaint("grid", f"name `{name}` too", reason, [*given], f"Pass <{name}>, a value or a list.")
 
 
 def _is_list(value: Any) -> bool:
