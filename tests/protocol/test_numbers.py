@@ -89,3 +89,18 @@ def test_a_notebook_prints_what_the_prediction_vouches_for():
         assert shown in page
         assert 0.0 < bar < 1e-9  # or six digits would do
         assert abs(float(shown.split()[0]) - value) <= 0.06 * bar
+
+
+@pytest.mark.parametrize(
+    ("value", "bar", "written"),
+    [
+        (9.99999999999e-7, 1e-22, "1.0000000e-06"),
+        (9.99e-7, 2e-8, "1.00(2)e-06"),
+        (9.99999996e6, 0.0, "1.0000000e+07"),
+        (-9.9999999996e6, 0.0, "-1.0000000e+07"),
+        (9.4e-7, 2e-8, "9.4(2)e-07"),
+    ],
+)
+def test_a_mantissa_that_rounds_to_ten_is_one(value, bar, written):
+    assert with_bar(Measured(value, bar)) == written
+    assert float(written.replace("(2)", "")) == pytest.approx(value, rel=2e-2)

@@ -63,6 +63,8 @@ def with_bar(measured: Measured, digits: int = MOST_DIGITS) -> str:
         if units == 10 and decimals > 0:  # 9.7 in the last digit is 1 in the one before
             decimals, units = decimals - 1, 1
         brackets = f"({units})"
+    if shift and abs(float(f"{value:.{decimals}f}")) >= 10.0:  # rounding has brought it to the next power of ten
+        shift, value, decimals = shift + 1, value / 10.0, decimals + (1 if brackets else 0)
     tail = f"e{shift:+03d}" if shift else ""
     return f"{value:.{decimals}f}{brackets}{tail}"
 
