@@ -231,7 +231,10 @@ def test_a_problem_with_a_name():
         (["solve", *MEAN, "--shrinkge", "1"], "--shrinkage"),
         (["solve", "--shrinkage", "1"], "No such option: --shrinkage"),
         (["curve", *MEAN], "Use for example --alpha 0.05:40:60log."),
-        (["curve", *MEAN, "--alpha", "1,2", "--show", "beauty"], "`--show` must name observables: estimation_error."),
+        (
+            ["curve", *MEAN, "--alpha", "1,2", "--show", "beauty", "--plot", "x.png"],
+            "`--show` must name observables: estimation_error.",
+        ),
         (["simulate", *MEAN, "--task", "label"], "which takes --d, --seeds, --workers."),
         (["simulate", *MEAN, "--trainer", "amp"], "this model has one way to train"),
         (["spectrum", *MEAN], "has no spectrum. Use `presage solve`"),
