@@ -287,7 +287,7 @@ def test_a_class_in_place_of_a_law_is_told_apart_from_one() -> None:
         ("where BETKZ25:9999", "BETKZ25:67; BETKZ25 has all."),
         ("solve --target semicircle:-1,0", "makes no law: VARIANCE must be a finite number > 0"),
         ("solve --target semicircle:-1,0", "Got -1. Write semicircle:VARIANCE,CENTRE, for example"),
-        ("solve --target mp:0", "makes no law: KAPPA_0 must be a finite number > 0"),
+        ("solve --target mp:0", "makes no law: KAPPA_0 must be a finite number >= 1e-08"),
         ("solve --target mp:0", "Got 0. Write mp:KAPPA_0, for example mp:0.5."),
         ("simulate --d 20,30", "one dimension is trained. Got --d 20,30. `presage compare` and `presage sweep"),
         ("simulate --d many", "`--d` must be whole numbers. Got --d 'many'."),

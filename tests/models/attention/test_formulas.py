@@ -390,7 +390,9 @@ def test_thresholds_count_components(T):
         found = ps.thresholds(problem)
         assert found.unfactorized_recovery * count == pytest.approx(1 / 2)
         assert found.bayes_recovery * count == pytest.approx((1 - 0.5**2) / 2)  # one atom: half of all at zero
-        assert found.weak_recovery * count == pytest.approx(0.5 * (1 / 2 + 0.4 / (4 * 1.5)))
+        assert found.weak_recovery == 0.0  # the rank is not low
+        low = ps.thresholds(problem.replace(target=ps.MarchenkoPastur(0.05)))
+        assert low.weak_recovery * count == pytest.approx(0.05 * (1 / 2 + 0.4 / (4 * 1.05)))
 
 
 @evaluates(

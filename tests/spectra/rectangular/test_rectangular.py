@@ -188,7 +188,7 @@ def test_sampled_matrices_have_the_law():
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda: GaussianProduct(0.0), "`rank` must be a finite number > 0"),
+        (lambda: GaussianProduct(0.0), "`rank` must be a finite number >= 1e-06"),
         (lambda: GaussianProduct(0.5, 0.5), "`aspect` must be a finite number >= 1"),
         (lambda: SingularValueMasses([-1.0]), "`values` must be zero or positive"),
         (lambda: SingularValueMasses([1.0], [0.5]), "`weights` must sum to one"),
