@@ -91,6 +91,15 @@ def test_what_the_samples_see_is_the_change_of_their_scores(means):
     assert residuals(some, S) == pytest.approx(np.abs(scores - some.samples.labels).max(axis=(1, 2)), abs=1e-12)
 
 
+def test_directions_are_numbers_less_samples():
+    """A matrix that S fills has d (d + 1)/2 numbers, and each sample takes one away, as long as one is left."""
+    d = 8
+    for alpha, n in ((0.25, 16), (0.5, 32), (1.0, 64)):
+        few = objective(FEW.replace(alpha=alpha), d=d)
+        assert few.n == n
+        assert free_directions(few, np.eye(d), d) == max(d * (d + 1) // 2 - n, 0)
+
+
 def test_samples_that_say_the_same_do_not_count_twice():
     """Every sample 40 times, with weight decay to match: more outputs than numbers, and the same face."""
     few, fit = trained(FEW, TRAINERS[0])

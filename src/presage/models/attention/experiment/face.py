@@ -92,6 +92,7 @@ def free_directions(objective: Objective, V: Floats, filled: int) -> int:
 
     Equation: derived, from the optimality conditions above.
     Checked: tests/models/attention/experiment/test_face.py::test_another_minimum_lies_where_a_face_is_found
+    Checked: tests/models/attention/experiment/test_face.py::test_directions_are_numbers_less_samples
     """
     outputs, numbers = objective.n * objective.channel.n_in, _numbers(V.shape[1])
     if outputs * numbers > (LARGEST if numbers <= outputs else LARGEST_OF_FEW):
