@@ -115,6 +115,7 @@ def refine_until(
     `names` are those of the observables of a state, in their order.
 
     Checked: tests/models/attention/theory/test_attention.py::test_asking_for_more_than_can_be_had_gives_no_less
+    Checked: tests/models/attention/theory/test_attention.py::test_nearly_perfect_recovery_is_solved
     """
     y = coarse.y
     rows = [names.index(name) for name in watched]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import presage as ps
+from presage.models.attention.experiment import face as face_of
 from presage.models.attention.experiment.data import Samples, sample, sample_target, token_means
 from presage.models.attention.experiment.face import _inwards, face, free_directions, null_space, residuals, sight
 from presage.models.attention.experiment.objective import Objective
@@ -91,9 +92,13 @@ def test_what_the_samples_see_is_the_change_of_their_scores(means):
     assert residuals(some, S) == pytest.approx(np.abs(scores - some.samples.labels).max(axis=(1, 2)), abs=1e-12)
 
 
-def test_directions_are_numbers_less_samples():
+@pytest.mark.parametrize("counted", [False, True])
+def test_directions_are_numbers_less_samples(counted, monkeypatch):
     """A matrix that S fills has d (d + 1)/2 numbers, and each sample takes one away, as long as one is left."""
     d = 8
+    if counted:  # as where what the samples see is too large to be written down
+        monkeypatch.setattr(face_of, "LARGEST", 0)
+        monkeypatch.setattr(face_of, "LARGEST_OF_FEW", 0)
     for alpha, n in ((0.25, 16), (0.5, 32), (1.0, 64)):
         few = objective(FEW.replace(alpha=alpha), d=d)
         assert few.n == n
