@@ -475,3 +475,15 @@ class TestTrainedElsewhere:
 
     def test_networks_that_are_zero_are_drawn(self, solution):
         assert "1 network, d = 60 (zero: 100 %)" in words(ps.plot(ps.compare(solution, np.zeros(60), draws=5)))
+
+
+def test_the_law_of_a_matrix_without_symmetry_is_drawn():
+    axes = ps.plot(ps.GaussianProduct(0.5, 2.0))
+    assert "GaussianProduct" in words(axes)
+
+
+def test_networks_that_keep_numbers_only_are_drawn_by_them(comparison, monkeypatch):
+    monkeypatch.setattr(type(comparison.ensembles[0]), "arrays", ())
+    axes = ps.plot(comparison)
+    assert len(axes) == len(comparison.rows)
+    assert ps.plot(comparison, show="rank").get_ylabel()
