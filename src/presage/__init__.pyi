@@ -63,6 +63,7 @@ from .protocol.observables import Observable
 from .protocol.prediction import Prediction, Result, SampleSizes
 from .protocol.problem import LearningProblem
 from .protocol.report import Report
+from .protocol.scaling import Boundary, Scaling, ScalingLaw
 from .protocol.trained_elsewhere import TrainedElsewhere
 from .protocol.trainer import Trainer
 from .protocol.verbs import (
@@ -71,6 +72,7 @@ from .protocol.verbs import (
     optimal_regularization,
     option_names,
     ridgeless,
+    scaling,
     simulate,
     solve,
     thresholds,
@@ -100,6 +102,7 @@ __all__ = [
     "BilinearProblem",
     "BilinearSolution",
     "BilinearThresholds",
+    "Boundary",
     "Bulk",
     "Channel",
     "Choice",
@@ -151,6 +154,8 @@ __all__ = [
     "Result",
     "RidgelessSolution",
     "SampleSizes",
+    "Scaling",
+    "ScalingLaw",
     "Semicircle",
     "Setting",
     "SingularValueDenoiser",
@@ -195,6 +200,7 @@ __all__ = [
     "rectangular_functionals",
     "ridgeless",
     "robust_network",
+    "scaling",
     "simulate",
     "solve",
     "streams",

@@ -81,7 +81,12 @@ def optimal_regularization(problem: LearningProblem, **options: Any) -> Any:
     return _answer("optimal_regularization", problem, options)
 
 
-VERBS = (solve, simulate, thresholds, bayes_optimal, bayes_curve, ridgeless, optimal_regularization)
+def scaling(problem: LearningProblem, **options: Any) -> Any:
+    """The scaling law of a target whose eigenvalues fall as a power: phase, law, boundaries, local exponents."""
+    return _answer("scaling", problem, options)
+
+
+VERBS = (solve, simulate, thresholds, bayes_optimal, bayes_curve, ridgeless, optimal_regularization, scaling)
 
 
 def option_names(verb: Callable[..., Any], problem: LearningProblem) -> list[str]:
