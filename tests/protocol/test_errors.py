@@ -17,7 +17,7 @@ def test_bad_input_is_told_in_words_and_as_data():
     assert isinstance(error, ValueError)
     assert (error.name, error.value) == ("alpha", -1.0)
     assert str(error) == (
-        "`alpha` must be a finite number > 0 and <= 1e+06: it is the number of samples over the squared dimension, "
+        "`alpha` must be a finite number > 0 and <= 1e+18: it is the number of samples over the squared dimension, "
         "n/d^2. Got alpha=-1.0. Use for example alpha=0.5."
     )
     assert error.remedy == "Use for example alpha=0.5."

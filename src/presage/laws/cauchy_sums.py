@@ -51,6 +51,33 @@ def cauchy_sums(tree: AtomTree, z: Complexes) -> tuple[Complexes, Complexes]:
     return value, slope
 
 
+def sums_of_others(tree: AtomTree, first: int, last: int) -> tuple[Floats, Floats]:
+    """At each of the atoms from `first` to `last`, ``sum w/(z-s)`` and its derivative over all atoms but itself."""
+    value = np.empty(last - first)
+    slope = np.empty(last - first)
+    _sum_of_others(*tree, first, value, slope)
+    return value, slope
+
+
+@njit(cache=True, error_model="numpy")
+def _add_shifted(moments, centre, radius, others, other_centre, other_radius):  # type: ignore[no-untyped-def]
+    """Add the scaled moments of atoms about another centre, by the binomial theorem."""
+    if radius == 0.0:  # all atoms of the node are at its centre
+        moments[0] += others[0]
+        return
+    shift, shrink = (other_centre - centre) / radius, other_radius / radius
+    # Rows of (shift + shrink y)^k by Pascal's rule: what the moments of y are multiplied by.
+    row = np.zeros(ORDER)
+    row[0] = 1.0
+    count = others.size
+    for k in range(ORDER):
+        for j in range(min(k + 1, count)):
+            moments[k] += row[j] * others[j]
+        for j in range(min(k + 1, count - 1), 0, -1):
+            row[j] = shift * row[j] + shrink * row[j - 1]
+        row[0] *= shift
+
+
 @njit(cache=True, error_model="numpy")
 def _build(positions, masses):  # type: ignore[no-untyped-def]
     n = positions.size
@@ -77,15 +104,16 @@ def _build(positions, masses):  # type: ignore[no-untyped-def]
             count += 2
         centre[node] = 0.5 * (positions[a] + positions[b - 1])
         radius[node] = 0.5 * (positions[b - 1] - positions[a])
-        for i in range(a, b):
-            ratio = 0.0
-            if radius[node] > 0.0:
-                ratio = (positions[i] - centre[node]) / radius[node]
-            power = masses[i]
-            for k in range(ORDER):
-                moments[node, k] += power
-                power *= ratio
         node += 1
+    # Children come after their parents. Sums go up through them, pairwise: one after the other, a million equal
+    # masses would lose four digits to rounding.
+    for node in range(count - 1, -1, -1):
+        if left[node] >= 0:
+            for child in range(left[node], left[node] + 2):
+                _add_shifted(moments[node], centre[node], radius[node], moments[child], centre[child], radius[child])
+        else:
+            for i in range(first[node], last[node]):
+                _add_shifted(moments[node], centre[node], radius[node], masses[i : i + 1], positions[i], 0.0)
     return (
         positions,
         masses,
@@ -146,3 +174,41 @@ def _sum(positions, masses, first, last, left, centre, radius, moments, z, value
     stack = np.empty(DEPTH, dtype=np.int64)
     for j in range(z.size):
         value[j], slope[j] = sums_at(z[j], stack, positions, masses, first, last, left, centre, radius, moments)
+
+
+@njit(cache=True, error_model="numpy")
+def _sum_of_others(positions, masses, first, last, left, centre, radius, moments, begin, value, slope):  # type: ignore[no-untyped-def]
+    stack = np.empty(DEPTH, dtype=np.int64)
+    for j in range(value.size):
+        own = begin + j
+        x = positions[own]
+        near = near_slope = far = far_slope = 0.0
+        stack[0] = 0
+        depth = 1
+        while depth > 0:
+            depth -= 1
+            node = stack[depth]
+            a, b = first[node], last[node]
+            offset = x - centre[node]
+            if b - a > NEAR and abs(offset) > FAR * radius[node]:
+                inverse = 1.0 / offset
+                ratio = radius[node] * inverse
+                potential = derivative = 0.0
+                for k in range(ORDER - 1, -1, -1):
+                    potential = potential * ratio + moments[node, k]
+                    derivative = derivative * ratio + (k + 1) * moments[node, k]
+                far += potential * inverse
+                far_slope -= derivative * inverse * inverse
+            elif left[node] >= 0:
+                stack[depth] = left[node]
+                stack[depth + 1] = left[node] + 1
+                depth += 2
+            else:
+                for i in range(a, b):
+                    if i != own:
+                        inverse = 1.0 / (x - positions[i])
+                        weight = masses[i] * inverse
+                        near += weight
+                        near_slope -= weight * inverse
+        value[j] = near + far
+        slope[j] = near_slope + far_slope

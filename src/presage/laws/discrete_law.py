@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from presage.laws.cauchy_sums import AtomTree, atom_tree, cauchy_sums
+from presage.laws.neighbours import Neighbours
 from presage.laws.spectral_law import Atoms, Complexes, Floats, SpectralLaw
 from presage.protocol import checks
 
@@ -36,6 +37,11 @@ class DiscreteLaw(SpectralLaw):
     def tree(self) -> AtomTree:
         """The atoms, prepared for fast sums over them."""
         return atom_tree(self.atoms.positions, self.atoms.masses)
+
+    @cached_property
+    def neighbours(self) -> Neighbours:
+        """What the other atoms are to each atom."""
+        return Neighbours(self.tree)
 
     def stieltjes_pair(self, z: Complexes) -> tuple[Complexes, Complexes]:
         return cauchy_sums(self.tree, z)

@@ -137,13 +137,15 @@ def _graded(law: SpectralLaw, t: float, pieces: Floats, bands: Floats, sharp: tu
 
 
 def _mass_of_narrow_bands(law: SpectralLaw, p: Panels, bands: Floats, u_from: float, u_to: float) -> Panels:
-    """Give every band that is narrow for its distance from the origin exactly the mass it must have.
+    """Give the band of a single atom, and one that is narrow for its distance from the origin, exactly its mass.
 
     A band carries the mass that ``mu_0`` has between its ends. In a band of width 1e-6 about 1 the edges are known to
-    1e-10 of the width only, and the quadrature feels it; there, and nowhere else, the exact mass is imposed.
+    1e-10 of the width only, and the quadrature feels it; there, and for single atoms, of which a power law has many,
+    the exact mass is imposed.
     """
     width = bands[:, 1] - bands[:, 0]
-    narrow = (EPS * np.abs(bands).max(axis=1) > 1e-12 * width) & (bands[:, 0] >= u_from) & (bands[:, 1] <= u_to)
+    narrow = (EPS * np.abs(bands).max(axis=1) > 1e-12 * width) | (parts_in_bands(law, bands) == 1)
+    narrow &= (bands[:, 0] >= u_from) & (bands[:, 1] <= u_to) & (len(bands) > 1)
     if not narrow.any():
         return p
     exact = law.cdf(bands[:, 1]) - law.cdf(bands[:, 0])

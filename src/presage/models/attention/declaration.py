@@ -38,7 +38,7 @@ ALPHA = Number(
     symbol=r"\alpha",
     label="samples  $\\alpha = n/d^2$",
     above=0.0,
-    at_most=1e6,
+    at_most=1e18,  # a power law of exponent 2 and a million eigenvalues is learned to the last one there
     scale="logarithmic",
     example=0.5,
     reason="it is the number of samples over the squared dimension, n/d^2",

@@ -101,36 +101,50 @@ def _steps(active, v, low, high, g, slope, t):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, error_model="numpy")
+def marchenko_pastur_height(kappa, t, u, guess):  # type: ignore[no-untyped-def]
+    """Height over one u, from a guess: neighbours have similar heights."""
+    highest = np.sqrt(t)
+    v = guess if 0.0 < guess <= highest else highest
+    low, high = 0.0, highest
+    for _ in range(MOST_STEPS):
+        g, slope = marchenko_pastur_at(complex(u, v), kappa)
+        v, low, high, done = _step(v, low, high, g, slope, t)
+        if done:
+            break
+    return v
+
+
+@njit(cache=True, error_model="numpy")
 def _marchenko_pastur_heights(kappa, t, u):  # type: ignore[no-untyped-def]
     heights = np.empty(u.size)
-    highest = np.sqrt(t)
-    v = highest
+    v = 0.0
     for j in range(u.size):
-        v = v if v > 0.0 else highest  # neighbours have similar heights
-        low, high = 0.0, highest
-        for _ in range(MOST_STEPS):
-            g, slope = marchenko_pastur_at(complex(u[j], v), kappa)
-            v, low, high, done = _step(v, low, high, g, slope, t)
-            if done:
-                break
+        v = marchenko_pastur_height(kappa, t, u[j], v)
         heights[j] = v
     return heights
+
+
+@njit(cache=True, error_model="numpy")
+def atoms_height(t, u, guess, stack, positions, masses, first, last, left, centre, radius, moments):  # type: ignore[no-untyped-def]
+    """Height over one u, from a guess; `stack` is scratch space for the walk through the tree."""
+    highest = np.sqrt(t)
+    v = guess if 0.0 < guess <= highest else highest
+    low, high = 0.0, highest
+    for _ in range(MOST_STEPS):
+        g, slope = sums_at(complex(u, v), stack, positions, masses, first, last, left, centre, radius, moments)
+        v, low, high, done = _step(v, low, high, g, slope, t)
+        if done:
+            break
+    return v
 
 
 @njit(cache=True, error_model="numpy")
 def _atoms_heights(t, u, positions, masses, first, last, left, centre, radius, moments):  # type: ignore[no-untyped-def]
     heights = np.empty(u.size)
     stack = np.empty(DEPTH, dtype=np.int64)
-    highest = np.sqrt(t)
-    v = highest
+    v = 0.0
     for j in range(u.size):
-        v = v if v > 0.0 else highest
-        low, high = 0.0, highest
-        for _ in range(MOST_STEPS):
-            g, slope = sums_at(complex(u[j], v), stack, positions, masses, first, last, left, centre, radius, moments)
-            v, low, high, done = _step(v, low, high, g, slope, t)
-            if done:
-                break
+        v = atoms_height(t, u[j], v, stack, positions, masses, first, last, left, centre, radius, moments)
         heights[j] = v
     return heights
 
@@ -168,6 +182,20 @@ def bands(law: SpectralLaw, t: float) -> Floats:
     lefts = np.concatenate([edge[:1], edge[2 + k :]])
     rights = np.concatenate([edge[2 : 2 + k], edge[1:2]])
     return np.column_stack([lefts, rights])
+
+
+def left_edge_above(law: SpectralLaw, delta: float, u: float) -> float | None:
+    """Left edge, as a parameter, of the band right of the gap of the support about `u`; None where that is closed."""
+    support = law.support
+    right = int(np.searchsorted(support[:, 0], u))
+    if right in (0, len(support)):
+        return None
+    left_end, end = support[right - 1 : right, 1], support[right : right + 1, 0]
+    inside, opened = _open_points(law, delta, left_end, end)
+    if not opened[0]:
+        return None
+    distance = _edge_distance(law, delta, end, -np.ones(1), _mass_at(end, *law.atoms), end - inside)
+    return float(end[0] - distance[0])
 
 
 def spread(law: SpectralLaw, u: Floats) -> Floats:

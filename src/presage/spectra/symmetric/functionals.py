@@ -1,4 +1,4 @@
-"""Integrals of ``mu_delta`` above a cutoff: ``J``, ``I`` and their derivatives, all from one set of nodes."""
+"""Integrals of ``mu_delta`` above a cutoff: ``J``, ``I`` and their derivatives, all from one path."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from typing import final
 
 import numpy as np
 
-from presage.laws.spectral_law import Floats, SpectralLaw
+from presage.laws.spectral_law import SpectralLaw
 from presage.protocol import checks
-from presage.spectra.curve import EPS, Curve
-from presage.spectra.quadrature import Panels, panels, parts_in_bands, sums_over_bands
+from presage.spectra.curve import EPS, MOST_STEPS
+from presage.spectra.symmetric import biane
+from presage.spectra.symmetric.atoms_beyond import gap_above, sums_over_atoms
 from presage.spectra.symmetric.free import FreeConvolution
+from presage.spectra.symmetric.path import end_of_path, second_moment_below, subordinate, sums_along_path
 
-TAIL_ALLOWED = 1e-6  # of the Legendre coefficients: integrals to about its square
 SAME_MASS = 1e-10
-CANCELLED = 1e-3  # below this fraction the second moment left of the cutoff is integrated, not got by difference
+ASIDE = 1e-12  # of the noise: rounding must not lead from a gap into the band above it
+CANCELLED = 0.1  # below this fraction the second moment left of the cutoff is integrated, not got by difference
 
 
 @final
@@ -28,7 +30,7 @@ class Functionals:
     """
 
     free: FreeConvolution = field(repr=False)
-    delta: float
+    begin: complex = field(repr=False)  # the subordinate point of `start`
     c: float
     start: float
     rank: float  # int mu
@@ -37,7 +39,29 @@ class Functionals:
     I: float  # int (x-c) h mu
     hilbert: float  # int h mu
     cubic: float  # int (h^2 - pi^2 rho^2/3) mu
-    relative_error: float
+    lost: float  # how many times larger than the integrals the numbers are that they are sums of
+
+    @property
+    def delta(self) -> float:
+        """Standard deviation of the noise."""
+        return self.free.delta
+
+    @property
+    def relative_error(self) -> float:
+        """Bound on the relative error of the integrals and of the risk, from rounding; the rules are exact to it."""
+        terms = min(self._size_from_below, self._size_from_above)
+        return 4.0 * EPS * (2.0 + self.lost + terms / max(abs(self.risk), 1e-300))
+
+    @property
+    def _size_from_below(self) -> float:
+        """Size of the terms of the risk when it is written with what is left of the cutoff."""
+        whole = self.free.law.second_moment + self.free.t
+        return min(whole, self.below / CANCELLED) + self.c**2 * self.rank + self.free.t * (4.0 * abs(self.I) + 1.0)
+
+    @property
+    def _size_from_above(self) -> float:
+        """Size of the terms of the risk when it is written with what is right of the cutoff."""
+        return self.free.law.second_moment + 4.0 * self.free.t * abs(self.I) + self.J + 2.0 * abs(self.c) * self.first
 
     @cached_property
     def below(self) -> float:
@@ -47,11 +71,9 @@ class Functionals:
         value = whole - (self.J + 2.0 * self.c * self.first + self.c**2 * self.rank)
         if value > CANCELLED * whole:
             return value
-        u_to = free.parameter_above(self.start)
-        if u_to <= free.bands[0, 0]:
+        if self.begin.imag == 0.0 and self.begin.real < free.law.support[0, 0]:
             return 0.0
-        p = panels(free.law, free.t, free.bands, lambda point: point.x[None] ** 2, tail=TAIL_ALLOWED, u_to=u_to)
-        return float(np.sum(p.mass * p.x**2))
+        return second_moment_below(free.law, free.t, self.begin)
 
     @property
     def dJ_ddelta(self) -> float:
@@ -86,12 +108,15 @@ class Functionals:
     def risk(self) -> float:
         """Squared distance of ``(x - c)_+`` from the target, ``Q_0 + 4 delta^2 I - int_c (x^2 - c^2) mu``.
 
-        Written with the second moment left of the cutoff, so that nothing cancels when the risk is far below Q_0.
+        Written with the second moment left of the cutoff where that cancels less: where the risk is far below Q_0.
 
         Equation: derived: ``Q_0 = int x^2 mu - delta^2`` turns it into ``below + c^2 rank + delta^2 (4 I - 1)``.
         Checked: tests/spectra/symmetric/test_free.py::test_risk_is_the_distance_to_the_target
+        Checked: tests/spectra/symmetric/test_path.py::test_the_risk_keeps_its_digits_where_nothing_is_learned
         """
-        return self.below + self.c**2 * self.rank + self.delta**2 * (4.0 * self.I - 1.0)
+        if self._size_from_above < self._size_from_below:
+            return self.free.law.second_moment + 4.0 * self.free.t * self.I - (self.J + 2.0 * self.c * self.first)
+        return self.below + self.c**2 * self.rank + self.free.t * (4.0 * self.I - 1.0)
 
     @property
     def drisk_ddelta(self) -> float:
@@ -114,7 +139,9 @@ class Functionals:
         Equation: derived: ``A = (Q_0 + J - risk)/2``, and ``Q_0 - J`` is written with what is left of the cutoff.
         Checked: tests/spectra/symmetric/test_free.py::test_risk_is_the_distance_to_the_target
         """
-        missing = self.below + 2.0 * self.c * self.first + self.c**2 * self.rank - self.delta**2
+        missing = self.free.law.second_moment - self.J
+        if self._size_from_below <= self._size_from_above:
+            missing = self.below + 2.0 * self.c * self.first + self.c**2 * self.rank - self.free.t
         return 0.5 * (missing + self.risk)
 
     @property
@@ -123,48 +150,31 @@ class Functionals:
         return self.J + self.c * self.first
 
 
-def forces_on_single_atoms(
-    law: SpectralLaw, bands: Floats, u_from: float, p: Panels, u_to: float = np.inf
-) -> tuple[Floats, Floats]:
-    """Where atoms are alone in narrow bands: their positions, and what quadrature misses of ``int h mu`` over the band.
-
-    Over a whole band it is the force of the atoms outside on those inside, ``sum_i w_i sum_j w_j/(s_i - s_j)``
-    (the contour integral of ``g^2`` around the band, in the variable w, has only the poles of ``G_0^2``). In a band far
-    narrower than its distance from the origin, h is huge and odd, and the rounding of ``u - s`` drowns that number.
-
-    Equation: derived.
-    Checked: tests/spectra/symmetric/test_free.py::test_force_on_a_single_atom_is_that_of_the_others
-    """
-    positions, masses = law.atoms
-    if positions.size == 0 or (len(bands) == 1 and len(law.support) > 1):
-        return np.empty(0), np.empty(0)
-    atom = np.minimum(np.searchsorted(positions, bands[:, 0]), positions.size - 1)
-    width = bands[:, 1] - bands[:, 0]
-    chosen = (
-        (parts_in_bands(law, bands) == 1)
-        & (positions[atom] < bands[:, 1])
-        & (bands[:, 0] >= u_from)
-        & (bands[:, 1] <= u_to)
-    )
-    chosen &= np.abs(positions[atom]) * EPS > 1e-14 * width
-    if not chosen.any():
-        return np.empty(0), np.empty(0)
-    found = sums_over_bands(p, bands, p.mass * p.h)
-    position, mass = positions[atom[chosen]], masses[atom[chosen]]
-    # At its own position an atom adds nothing to the real part.
-    force = mass * law.stieltjes(position + 1e-100j).real
-    return position, force - found[chosen]
-
-
 def start_of_largest(free: FreeConvolution, most: float) -> float:
-    """The x above which ``mu_delta`` has the mass `most`; of a gap its upper end."""
+    """The x above which ``mu_delta`` has the mass `most`; of a gap its upper end.
+
+    Newton's method on the mass above x, whose slope is the density, kept in a bracket: in a gap the slope is zero.
+    """
     if most >= 1.0:
         return -np.inf
-    edges = free.support
-    between = np.abs(free.cdf(edges[:-1, 1]) - (1.0 - most)) < SAME_MASS
-    if between.any():
-        return float(edges[1:, 0][between][0])
-    return float(free.quantile(1.0 - most))
+    law, t = free.law, free.t
+    low, high = float(law.support[0, 0]) - 2.0 * free.delta, float(law.support[-1, 1]) + 2.0 * free.delta
+    x = min(max(float(law.quantile(1.0 - most)), low), high)
+    for _ in range(MOST_STEPS):
+        f = _integrate(free, x, x)
+        excess, density = f.rank - most, f.begin.imag / (np.pi * t)
+        if abs(excess) < SAME_MASS:
+            edge = biane.left_edge_above(law, free.delta, f.begin.real)
+            # Mass that the law has above a gap of its own is above the gap of mu_delta that is left of it.
+            if edge is not None and abs(1.0 - float(law.cdf(edge)) - most) < SAME_MASS:
+                return edge + t * float(law.stieltjes(np.array([edge + 1e-290j]))[0].real) - ASIDE * free.delta
+        low, high = (x, high) if excess > 0.0 else (low, x)
+        new = x + excess / density if density > 0.0 else low
+        new = new if low < new < high else 0.5 * (low + high)
+        if abs(excess) <= EPS or abs(new - x) <= 2.0 * EPS * (abs(x) + free.delta):
+            break
+        x = new
+    return x
 
 
 def functionals(law: SpectralLaw, delta: float, cutoff: float, *, most: float = 1.0) -> Functionals:
@@ -184,32 +194,20 @@ def functionals(law: SpectralLaw, delta: float, cutoff: float, *, most: float = 
 
 
 def _integrate(free: FreeConvolution, c: float, start: float) -> Functionals:
-    """Integrate over ``x > start``, with ``start >= c``."""
-    law, bands = free.law, free.bands
-    u_from = free.parameter_above(start)
-    if u_from == np.inf:
-        return Functionals(free, free.delta, c, start, *([0.0] * 7))
-
-    def integrands(point: Curve) -> Floats:
-        y = point.x - c
-        return np.stack([np.ones_like(y), y * y, y * point.h])
-
-    p = panels(law, free.t, bands, integrands, tail=TAIL_ALLOWED, u_from=u_from)
-    mass, y, h = p.mass.ravel(), (p.x - c).ravel(), p.h.ravel()
-    cubic = h * h - (np.pi * p.rho.ravel()) ** 2 / 3.0
-    weighted = mass * y
-    rank, first, J = min(float(mass.sum()), 1.0), float(weighted.sum()), float(weighted @ y)
-    position, missing = forces_on_single_atoms(law, bands, u_from, p)
-    return Functionals(
-        free=free,
-        delta=free.delta,
-        c=c,
-        start=start,
-        rank=rank,
-        first=first,
-        J=J,
-        I=float(weighted @ h + (position - c) @ missing),
-        hilbert=float(mass @ h + missing.sum()),
-        cubic=float(mass @ cubic),
-        relative_error=p.unresolved + EPS * float((np.abs(bands).max(axis=1) / (bands[:, 1] - bands[:, 0])).max()),
-    )
+    """Integrate over ``x > start``, with ``start >= c``: along a path, and over the atoms beyond its end."""
+    law, t = free.law, free.t
+    begin = subordinate(law, t, start)
+    support = law.support
+    if begin.imag == 0.0 and begin.real > support[-1, 1]:
+        return Functionals(free, begin, c, start, *([0.0] * 7))
+    if begin.imag == 0.0 and begin.real < support[0, 0]:
+        J = law.second_moment + t - 2.0 * c * law.mean + c**2
+        return Functionals(free, begin, c, start, 1.0, law.mean - c, J, 0.5, 0.0, 0.0, 1.0)
+    gap = gap_above(law, free.delta, begin)
+    sums, sizes = sums_over_atoms(law, t, c, gap)
+    if begin.imag > 0.0 or not gap.left < begin.real < gap.right:
+        more, larger = sums_along_path(law, t, c, begin, end_of_path(begin, gap.left, gap.right))
+        sums, sizes = sums + more, sizes + larger
+    lost = float((sizes[:4] / np.maximum(np.abs(sums[:4]), 1e-300)).max())
+    rank, *others = sums.tolist()
+    return Functionals(free, begin, c, start, min(rank, 1.0), *others, lost)

@@ -10,14 +10,14 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from presage.laws.spectral_law import Floats
-from presage.spectra.curve import Curve
-from presage.spectra.quadrature import panels
+from presage.laws.spectral_law import Floats, SpectralLaw
+from presage.spectra.curve import EPS, Curve
+from presage.spectra.quadrature import Panels, panels, parts_in_bands, sums_over_bands
 from presage.spectra.symmetric.free import FreeConvolution
-from presage.spectra.symmetric.functionals import TAIL_ALLOWED, forces_on_single_atoms
 
 Map = Callable[[Floats], Floats]
 
+TAIL_ALLOWED = 1e-6  # of the Legendre coefficients: integrals to about its square
 SCAN = 257  # points of the first look at the map
 SECTIONS = 64  # parts into which a bracket is cut in each round
 ROUNDS = 10  # 64^10 is beyond double precision
@@ -156,3 +156,36 @@ class Shrunk:
             error += p.unresolved
         x, h, s, mass = (np.concatenate(column) for column in zip(*parts, strict=True))
         return Nodes(x, h, s, mass, hilbert, error)
+
+
+def forces_on_single_atoms(
+    law: SpectralLaw, bands: Floats, u_from: float, p: Panels, u_to: float = np.inf
+) -> tuple[Floats, Floats]:
+    """Where atoms are alone in narrow bands: their positions, and what quadrature misses of ``int h mu`` over the band.
+
+    Over a whole band it is the force of the atoms outside on those inside, ``sum_i w_i sum_j w_j/(s_i - s_j)``
+    (the contour integral of ``g^2`` around the band, in the variable w, has only the poles of ``G_0^2``). In a band far
+    narrower than its distance from the origin, h is huge and odd, and the rounding of ``u - s`` drowns that number.
+
+    Equation: derived.
+    Checked: tests/spectra/symmetric/test_free.py::test_force_on_a_single_atom_is_that_of_the_others
+    """
+    positions, masses = law.atoms
+    if positions.size == 0 or (len(bands) == 1 and len(law.support) > 1):
+        return np.empty(0), np.empty(0)
+    atom = np.minimum(np.searchsorted(positions, bands[:, 0]), positions.size - 1)
+    width = bands[:, 1] - bands[:, 0]
+    chosen = (
+        (parts_in_bands(law, bands) == 1)
+        & (positions[atom] < bands[:, 1])
+        & (bands[:, 0] >= u_from)
+        & (bands[:, 1] <= u_to)
+    )
+    chosen &= np.abs(positions[atom]) * EPS > 1e-14 * width
+    if not chosen.any():
+        return np.empty(0), np.empty(0)
+    found = sums_over_bands(p, bands, p.mass * p.h)
+    position, mass = positions[atom[chosen]], masses[atom[chosen]]
+    # At its own position an atom adds nothing to the real part.
+    force = mass * law.stieltjes(position + 1e-100j).real
+    return position, force - found[chosen]

@@ -13,7 +13,6 @@ from math import asin, exp, log, pi, sin, sqrt
 from presage.laws.spectral_law import SpectralLaw
 from presage.solving.penalized_equations import PenalizedEquations
 from presage.solving.two_equations import Point
-from presage.spectra.symmetric.free import FreeConvolution
 from presage.spectra.symmetric.functionals import Functionals, functionals
 
 
@@ -45,8 +44,9 @@ def solve_point(
     """
     rho_0 = target.second_moment + 0.5 * noise
     delta, c = sqrt(rho_0 / (2.0 * alpha)), lambda_tilde / (4.0 * alpha)
-    if c >= FreeConvolution(target, delta).support[-1, 1]:
-        return Point(delta, c, functionals(target, delta, c), 0.0, 1)
+    everything_cut = functionals(target, delta, c)
+    if everything_cut.rank == 0.0:
+        return Point(delta, c, everything_cut, 0.0, 1)
     # In the units of the two equations the penalty is lambda~/4 and the noise that of one component.
     equations = PenalizedEquations(partial(functionals, target), 0.5 * noise, alpha, 0.25 * lambda_tilde, unit=2.0)
     return equations.solve(delta, delta * _cutoff_without_signal(alpha, lambda_tilde / delta), tol)
@@ -65,6 +65,7 @@ def _cutoff_without_signal(alpha: float, lambda_tilde: float) -> float:
     low = high = log(lambda_tilde / (4.0 * alpha))
     while excess(high) > 0.0:
         high += 1.0
-    # A start needs few digits, and scipy.optimize takes longer to load than a point to solve.
-    step = 1e-3
+    # scipy.optimize takes longer to load than a point to solve. With few samples the cutoff is near the edge: digits
+    # are needed, or the start would be beyond it, where nothing depends on anything.
+    step = 1e-7
     return exp(low + step * bisect_left(range(round((high - low) / step)), 0.0, key=lambda k: -excess(low + step * k)))

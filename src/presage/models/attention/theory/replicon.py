@@ -9,6 +9,7 @@ import numpy as np
 from presage.laws.spectral_law import SpectralLaw
 from presage.spectra.quadrature import panels
 from presage.spectra.symmetric.free import FreeConvolution
+from presage.spectra.symmetric.path import subordinate
 from presage.spectra.symmetric.shrunk import Shrunk
 
 CLOSE = 1e-6  # of the width of the spectrum: points nearer than this count as one
@@ -33,6 +34,9 @@ def weight_factor(target: SpectralLaw, delta: float, c: float, start: float = -n
     """
     free = FreeConvolution(target, delta)
     begin = max(c, start)
+    where = subordinate(target, free.t, begin)
+    if where.imag == 0.0 and where.real < target.support[0, 0]:
+        return 1.0  # everything is kept
     u = free.parameter_above(begin)
     if u == np.inf:
         return 0.0
@@ -44,8 +48,6 @@ def weight_factor(target: SpectralLaw, delta: float, c: float, start: float = -n
 
     above = panels(target, free.t, free.bands, mass, tail=1e-6, u_from=u, sharp=True)
     rank = float(above.mass.sum())
-    if u <= free.bands[0, 0]:
-        return rank**2
     below = panels(target, free.t, free.bands, mass, tail=1e-6, u_to=u, sharp=True)
     x, x_mass = above.x.ravel(), above.mass.ravel()
     y, y_mass = below.x.ravel(), below.mass.ravel()

@@ -20,7 +20,7 @@ from presage.models.attention.theory.order_parameters import Conjugates, Overlap
 from presage.models.attention.theory.replicon import replicon, weight_factor, weight_factor_of_map
 from presage.protocol.prediction import Prediction
 from presage.spectra.symmetric.free import FreeConvolution
-from presage.spectra.symmetric.functionals import start_of_largest
+from presage.spectra.symmetric.functionals import functionals, start_of_largest
 from presage.spectra.symmetric.learned import LearnedSpectrum, SingularValues
 from presage.spectra.symmetric.shrunk import Shrunk
 from presage.spectra.symmetric.shrunk_spectrum import ShrunkSpectrum
@@ -149,7 +149,7 @@ class Solution(Prediction):
         """Mass above the cutoff: the rank, unless the student is too narrow for it and keeps the largest part only."""
         if not self.problem.penalty.factorized:
             return self.rank
-        return 1.0 - float(self._free.cdf(self.cutoff))
+        return functionals(self.problem.target, self.delta, self.cutoff).rank
 
     @cached_property
     def _start(self) -> float:
