@@ -23,7 +23,7 @@ def summed(gamma, kept, weakest):
 @pytest.mark.parametrize("gamma", GAMMAS)
 def test_constants_are_integrals_of_costs(gamma):
     u, chi = joint_optimum(gamma)
-    assert C_IV(gamma) == pytest.approx(summed(gamma, lambda u: feature_cost(u, 2.0), 1.0), rel=1e-8)
+    assert C_IV(gamma) == pytest.approx(summed(gamma, lambda u: float(feature_cost(u, 2.0)), 1.0), rel=1e-8)
     assert C_BO(gamma) == pytest.approx(summed(gamma, lambda u: 2.0 - 1.0 / u**2, 1.0), rel=1e-8)
     assert C_w(gamma) == pytest.approx(summed(gamma, lambda u: feature_cost(u, 0.0), sqrt(3.0)), rel=1e-8)
     assert C_j(gamma) == pytest.approx(summed(gamma, lambda u: feature_cost(u, chi), u), rel=1e-8)

@@ -9,6 +9,10 @@ from __future__ import annotations
 
 from math import sqrt
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from presage.laws.spectral_law import Floats
 from presage.protocol import checks
 
 
@@ -21,13 +25,14 @@ def summable(gamma: float) -> float:
     return gamma
 
 
-def feature_cost(u: float, chi: float) -> float:
-    """Error of a kept, isolated feature, in units of ``t/d``: ``e(u, chi) = 2 + 3/u^2 - 4 chi/u + chi^2``.
+def feature_cost(strength: ArrayLike, chi: float) -> Floats:
+    """Error of kept, isolated features, in units of ``t/d``: ``e(u, chi) = 2 + 3/u^2 - 4 chi/u + chi^2``.
 
     Equation: derived: the outlier is at ``s + t/s``, its squared overlap ``1 - t/s^2``, and the cutoff moves it down.
     Checked: tests/models/attention/theory/scaling/test_constants.py::test_cost_of_a_feature_is_that_of_an_outlier
     """
-    return 2.0 + 3.0 / u**2 - 4.0 * chi / u + chi**2
+    u = np.asarray(strength, dtype=np.float64)
+    return np.asarray(2.0 + 3.0 / u**2 - 4.0 * chi / u + chi**2)
 
 
 def C_IV(gamma: float) -> float:

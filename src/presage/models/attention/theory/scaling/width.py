@@ -19,7 +19,7 @@ from presage.models.attention.penalties.nuclear_psd import NuclearPSD
 from presage.models.attention.problem import Problem
 from presage.models.attention.theory.one_equation import OnePoint
 from presage.models.attention.theory.rank_limited import best_cutoff, cutoff_of_penalty, solve_rank_limited
-from presage.models.attention.theory.scaling.constants import C_j, C_w, joint_optimum, u_star
+from presage.models.attention.theory.scaling.constants import C_j, C_w, feature_cost, joint_optimum, u_star
 from presage.models.attention.theory.scaling.tuned import (
     BestWeightDecay,
     PowerLawNetwork,
@@ -34,6 +34,7 @@ from presage.protocol.prediction import Result
 from presage.solving.newton import NoConvergenceError
 from presage.spectra.symmetric.functionals import Functionals
 
+MOST_ITERATIONS = 500  # of a sum over the features
 PER_DECADE = 4  # widths of the first, coarse scan
 HEURISTIC = (
     "students narrower than the rank that wide ones learn are predicted to keep the largest eigenvalues, a heuristic "
@@ -68,10 +69,43 @@ def features_that_pay(network: PowerLawNetwork, delta: float, chi: float) -> int
     return int(np.count_nonzero(network.eigenvalues > u_star(chi) * delta))
 
 
+class IsolatedStudent(NamedTuple):
+    """A student of the best width as isolated features, without any bulk: nothing is integrated."""
+
+    width: int
+    error: float
+
+
+def isolated_student(network: PowerLawNetwork, lambda_tilde: float) -> IsolatedStudent:
+    """Best width and error of a student that keeps just the features that pay.
+
+    ``R = (t/d) [sum_kept e(u, chi) + sum_lost u^2]``, ``lambda~ = 4 c [alpha - (1/d) sum_kept (1 + 1/u^2 - chi/u)]``
+    and ``2 alpha t = R + Delta/2``, iterated from a student that knows nothing.
+
+    Equation: derived: the composite law of phases without its semicircle, which a narrow student does not keep.
+    Checked: tests/models/attention/theory/scaling/test_width.py::test_best_widths_that_were_seen
+    """
+    s, d, alpha = network.eigenvalues, network.d, network.alpha
+    error, p, c = float(np.mean(s**2)), 0, lambda_tilde / (4.0 * alpha)
+    for _ in range(MOST_ITERATIONS):
+        delta = network.delta(error)
+        chi = c / delta
+        p = features_that_pay(network, delta, chi)
+        u = s[:p] / delta
+        slack = alpha - float(np.sum(1.0 + 1.0 / u**2 - chi / u)) / d
+        # On the way, as many features as samples may seem to pay; where they do at the end, no formula holds.
+        c = lambda_tilde / (4.0 * max(slack, 0.5 * alpha))
+        last, kept = error, float(np.sum(feature_cost(u, chi)))
+        error = (delta**2 * kept + float(np.sum(s[p:] ** 2))) / d
+        if abs(error - last) < 1e-10 * last:
+            break
+    return IsolatedStudent(p, error)
+
+
 class WidthLaws(NamedTuple):
     """What the laws say of the width, from the solution of a wide student alone."""
 
-    formula: int  # best width at this weight decay: features that pay
+    formula: IsolatedStudent  # best width at this weight decay, and the error there
     saturation: float  # width from which on nothing changes
     limited: float  # error of that many units that know the target: what the width costs at least
     best: float  # error at the best width without weight decay
@@ -90,7 +124,7 @@ def width_laws(problem: Problem, wide: Solution) -> WidthLaws:
     Checked: tests/models/attention/theory/scaling/test_width.py::test_tuned_width_beats_tuned_weight_decay
     """
     network = power_law_network(problem)
-    p = features_that_pay(network, wide.delta, wide.cutoff / wide.delta)
+    formula = isolated_student(network, _lambda_tilde(problem))
     best, both = (
         solved_error(network, lambda _: C_w(network.gamma)),
         solved_error(network, lambda _: C_j(network.gamma)),
@@ -100,8 +134,8 @@ def width_laws(problem: Problem, wide: Solution) -> WidthLaws:
         notes.append(SLOW_DECAY)
     if network.features_above(network.delta(best)) < 1.0:
         notes.append("no feature is above the noise level: the laws of the error at the best width are for many.")
-    limited = width_limited_error(problem, p)
-    return WidthLaws(p, network.d * wide.wide_rank, limited, best, both, tuple(notes))
+    limited = width_limited_error(problem, formula.width)
+    return WidthLaws(formula, network.d * wide.wide_rank, limited, best, both, tuple(notes))
 
 
 class NarrowCurve:
@@ -228,7 +262,7 @@ def best_width(problem: Problem) -> WidthScaling:
         f = given.at(p, wide.delta)
         return inf if f is None else f.risk
 
-    p = least(error, _first_widths(top, laws.formula))
+    p = least(error, _first_widths(top, laws.formula.width))
     curve = tuple((q, error(q)) for q in sorted({*given.points, top}))
     decay = best_weight_decay(problem)
     both = _both(problem, network, decay)
@@ -297,8 +331,10 @@ def _first_widths(top: int, guess: int) -> list[int]:
 def _about_search(p: int, top: int, laws: WidthLaws) -> tuple[str, ...]:
     if p >= top:
         return ("no width does better than a wide student here: the best width is where nothing changes any more.",)
-    if abs(p - laws.formula) > max(2, 0.1 * p):
-        return (f"the formula of the best width says {laws.formula}, not {p}: features that are not alone cost more.",)
+    if abs(p - laws.formula.width) > max(2, 0.1 * p):
+        return (
+            f"the formula of the best width says {laws.formula.width}, not {p}: features that are not alone cost more.",
+        )
     return ()
 
 
