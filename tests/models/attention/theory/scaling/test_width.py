@@ -134,6 +134,8 @@ def test_tuned_width_beats_tuned_weight_decay(gamma, ratios):
     """Over the best of all methods, n/d = 1e5, d = 1e4; of width alone as the weight decay vanishes."""
     found = ps.best_width(network(gamma, 10_000, 1e9, 1e-4, 0.5))
     assert tuple(found.ratios.values()) == pytest.approx(ratios, abs=6e-4)
+    limits = {2.0: (2.0, 1.140, 1.079), 1.25: (5 / 3, 1.160, 1.071)}[gamma]
+    assert tuple(found.ratio_limits.values()) == pytest.approx(limits, abs=6e-4)
     assert found.laws.best == pytest.approx(found.estimation_error, rel=0.02)
     assert found.laws.both == pytest.approx(found.both_error, rel=0.02)
     assert found.laws.best / found.laws.both == pytest.approx(C_w(gamma) / C_j(gamma), rel=0.01)

@@ -19,7 +19,15 @@ from presage.models.attention.penalties.nuclear_psd import NuclearPSD
 from presage.models.attention.problem import Problem
 from presage.models.attention.theory.one_equation import OnePoint
 from presage.models.attention.theory.rank_limited import best_cutoff, cutoff_of_penalty, solve_rank_limited
-from presage.models.attention.theory.scaling.constants import C_j, C_w, feature_cost, joint_optimum, u_star
+from presage.models.attention.theory.scaling.constants import (
+    C_BO,
+    C_j,
+    C_w,
+    best_ratio,
+    feature_cost,
+    joint_optimum,
+    u_star,
+)
 from presage.models.attention.theory.scaling.tuned import (
     BestWeightDecay,
     PowerLawNetwork,
@@ -61,7 +69,7 @@ def width_limited_error(problem: Problem, p: int) -> float:
 
 
 def features_that_pay(network: PowerLawNetwork, delta: float, chi: float) -> int:
-    """Best width by a count: ``p = #{s_i > u_*(chi) delta}``, the features that cost less kept than lost.
+    """Best width by a count: of features ``s_i > u(chi) delta``, u as in `u_star`, which cost less kept than lost.
 
     Equation: derived, from `feature_cost`.
     Checked: tests/models/attention/theory/scaling/test_width.py::test_best_widths_that_were_seen
@@ -227,6 +235,13 @@ class WidthScaling(Result):
         """What each kind of tuning loses to the best of all methods, as a factor on the error."""
         errors = {"weight_decay": self.tuned_error, "width": self.estimation_error, "both": self.both_error}
         return {name: value / self.bayes_error if self.bayes_error > 0.0 else inf for name, value in errors.items()}
+
+    @property
+    def ratio_limits(self) -> dict[str, float]:
+        """What the ratios tend to where many features are learned, but few of all; of width without weight decay."""
+        gamma = power_law_network(self.problem).gamma
+        bayes = C_BO(gamma)
+        return {"weight_decay": best_ratio(gamma), "width": C_w(gamma) / bayes, "both": C_j(gamma) / bayes}
 
     @property
     def error_bars(self) -> dict[str, float]:
