@@ -34,7 +34,7 @@ NOUNS |= {"loss", "penalty", "strength", "unit", "spread", "gap", "below", "prob
 # Names that a reader types: they look like what is typed.
 FIELDS = {"rank", "scale", "cutoff", "noise", "ridge", "nuclear", "threshold", "aspect", "weight_decay", "n_tokens"}
 FIELDS |= {"train_error", "n_active", "n_in", "lowest", "variance"}
-INDEX_WORDS = {"fit", "out", "in", "eff", "sc", "denoising"}
+INDEX_WORDS = {"fit", "out", "in", "eff", "sc", "denoising", "kept", "lost", "IV", "BO"}
 RELATIONS = {"=": "=", "<": "<", ">": ">", "<=": r"\le", ">=": r"\ge", "!=": r"\ne", "->": r"\to", "~": r"\sim"}
 BINARY = {"+": "+", "-": "-", "+-": r"\pm", "-+": r"\mp", "/": "/", "[+]": r"\boxplus"}
 SIGNS = {"+", "-", "+-", "-+"}

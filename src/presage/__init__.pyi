@@ -39,6 +39,8 @@ from .models.attention.theory.low_rank import low_rank_bayes_error, low_rank_err
 from .models.attention.theory.order_parameters import Conjugates, Overlaps
 from .models.attention.theory.regularization import Optimum
 from .models.attention.theory.ridgeless import RidgelessSolution
+from .models.attention.theory.scaling.pruning import Pruning
+from .models.attention.theory.scaling.width import WidthScaling, best_width
 from .models.attention.theory.solution import Bulk, Solution
 from .models.attention.theory.solve import ExplicitMap, Solver, StateEvolution
 from .models.attention.theory.thresholds import Thresholds
@@ -147,6 +149,7 @@ __all__ = [
     "Prediction",
     "Problem",
     "ProximalGradient",
+    "Pruning",
     "Rademacher",
     "RectangularConvolution",
     "RectangularLaw",
@@ -173,9 +176,11 @@ __all__ = [
     "TrainInterrupted",
     "TrainedElsewhere",
     "Trainer",
+    "WidthScaling",
     "attention",
     "bayes_curve",
     "bayes_optimal",
+    "best_width",
     "bilinear_regression",
     "check_channel",
     "check_law",

@@ -44,6 +44,7 @@ NAMES = (
     "quadratic-curve",
     "quadratic-spectra",
     "quadratic-width",
+    "scaling-width",
     "bayes-erm",
     "bayes-amp",
     "bilinear",

@@ -10,6 +10,7 @@ import pytest
 
 import presage as ps
 from presage.models.attention.theory.order_parameters import Conjugates
+from presage.models.attention.theory.rank_limited import at_cutoff
 from presage.models.attention.theory.state_evolution import weight_side
 from presage.spectra.symmetric.functionals import functionals
 from tests.models.attention.theory.test_state_evolution import NODES, slopes
@@ -90,6 +91,32 @@ def test_the_derivative_of_J_holds_where_the_boundary_moves():
     assert (ahead - behind) / (2 * h) == pytest.approx(at.dJ_dc, rel=1e-6)
 
 
+def test_integrals_of_a_fixed_part_are_polynomials():
+    """From the cutoff at which the part begins to a lower one, without integrating again."""
+    exact = functionals(MP, 0.4, 0.1, most=0.3)
+    moved = at_cutoff(functionals(MP, 0.4, exact.start), 0.1)
+    for name in ("rank", "first", "J", "I", "hilbert", "risk", "deficit"):
+        assert getattr(moved, name) == pytest.approx(getattr(exact, name), rel=1e-9), name
+    assert abs(at_cutoff(moved, 0.2).risk / exact.risk - 1.0) > 1e-3  # negative control
+
+
+@pytest.mark.parametrize(
+    ("gamma", "d", "alpha", "strength", "noise", "p"),
+    [(1.25, 400, 1.0, 0.1, 0.1, 60), (1.25, 1000, 0.1, 0.05, 0.5, 60), (0.75, 300, 0.5, 0.1, 0.5, 30)],
+)
+def test_one_equation_gives_what_the_fixed_point_does(gamma, d, alpha, strength, noise, p):
+    """Of three unknowns, which Newton's method finds to its tolerance of 1e-6; the second point is near a peak."""
+    problem = ps.quadratic_network(ps.PowerLaw(gamma, d), alpha=alpha, weight_decay=strength, noise=noise)
+    narrow_problem = narrow(problem, p / d)
+    direct, iterated = ps.solve(narrow_problem), ps.solve(narrow_problem, solver=ps.StateEvolution())
+    assert "one equation" in direct.message
+    assert "Newton" in iterated.message
+    assert direct.residual < 1e-11
+    for name in ("test_error", "train_loss", "estimation_error", "delta", "cutoff", "rank"):
+        assert getattr(direct, name) == pytest.approx(getattr(iterated, name), rel=1e-6), name
+    assert direct.estimation_error == pytest.approx(2 * alpha * direct.delta**2 - noise / 2, rel=1e-9)
+
+
 # --- limits and published numbers
 
 
@@ -168,7 +195,7 @@ def test_the_replicon_is_infinite_inside_a_bulk_and_finite_in_a_gap():
 def test_what_is_said_about_a_narrow_student():
     s = solved("network", 0.3)
     assert any("kappa = 0.3 is below the rank 0.6" in line and "[GTXEKZ26]" in line for line in s.caveats)
-    assert "Newton" in s.message
+    assert "one equation" in s.message
     assert "explicit" in ps.solve(narrow(NETWORK, 0.7)).message
     assert ps.solve(narrow(NETWORK, 0.7)).caveats == ()
     with pytest.raises(ValueError, match=r"`solver` must fit the width: kappa = 0.3 is below the rank 0.62.*Leave sol"):

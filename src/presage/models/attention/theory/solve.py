@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -15,6 +16,7 @@ from presage.models.attention.theory import fixed_point, ridge
 from presage.models.attention.theory.interpolation import unpenalized_point
 from presage.models.attention.theory.log_map import OBSERVABLES, State
 from presage.models.attention.theory.order_parameters import Conjugates
+from presage.models.attention.theory.rank_limited import cutoff_of_penalty, solve_rank_limited
 from presage.models.attention.theory.rules.rule import Rule
 from presage.models.attention.theory.solution import Solution
 from presage.models.attention.theory.state_evolution import weight_side
@@ -81,24 +83,9 @@ class ExplicitMap(Solver):
         else:
             conjugates = ridge.conjugates(problem, alpha * L, problem.penalty.scaling)
             residual, count, relative = 0.0, 1, 1e-14
-        side = weight_side(problem.penalty, problem.target, problem.kappa, conjugates)
-        shrunk = 1.0 / (1.0 + 4.0 * side.overlaps.Sigma)
-        test_error = 2.0 * L * (side.estimation_error + 0.5 * problem.noise)
-        train_error = test_error * shrunk**2
-        values = {
-            "test_error": test_error,
-            "train_error": train_error,
-            "train_loss": alpha * train_error + side.penalty,
-            "estimation_error": side.estimation_error,
-            "rank": side.rank,
-            "square_slope": 16.0 * L * shrunk**2,
-            **side.overlaps._asdict(),
-            **conjugates._asdict(),
-        }
-        # Errors of delta and c enter every number; a factor ten covers their sensitivity away from the peak.
-        bars = {name: 10.0 * relative * abs(value) + 1e-15 for name, value in values.items()}
         message = "explicit map of a linear channel, no fixed point"
-        solution = Solution.of(problem, values, bars, message=message, evaluations=count, residual=residual)
+        about = {"message": message, "evaluations": count, "residual": residual}
+        solution = _of_linear_channel(problem, conjugates, relative, **about)
         if residual > tol:
             raise SolveError(
                 f"The two equations of the linear channel are met only to {residual:.1e}.",
@@ -106,6 +93,52 @@ class ExplicitMap(Solver):
                 solution,
             )
         return solution
+
+
+def _of_linear_channel(problem: Problem, conjugates: Conjugates, relative: float, **about: Any) -> Solution:
+    """The solution of a linear channel, in closed form, from conjugates that are off by `relative` of themselves."""
+    L = problem.channel.n_in
+    side = weight_side(problem.penalty, problem.target, problem.kappa, conjugates)
+    shrunk = 1.0 / (1.0 + 4.0 * side.overlaps.Sigma)
+    test_error = 2.0 * L * (side.estimation_error + 0.5 * problem.noise)
+    train_error = test_error * shrunk**2
+    values = {
+        "test_error": test_error,
+        "train_error": train_error,
+        "train_loss": problem.alpha * train_error + side.penalty,
+        "estimation_error": side.estimation_error,
+        "rank": side.rank,
+        "square_slope": 16.0 * L * shrunk**2,
+        **side.overlaps._asdict(),
+        **conjugates._asdict(),
+    }
+    # Errors of delta and c enter every number; a factor ten covers their sensitivity away from the peak.
+    bars = {name: 10.0 * relative * abs(value) + 1e-15 for name, value in values.items()}
+    return Solution.of(problem, values, bars, **about)
+
+
+@final
+@dataclass(frozen=True)
+class RankLimited(Solver):
+    """For linear channels and students narrower than what they would learn: one equation, or state evolution."""
+
+    lambda_tilde: float
+    delta: float  # noise level of a student that is wide enough, where the search starts
+
+    def solve(self, problem: Problem, *, init: Solution | None, tol: float) -> Solution:
+        alpha = problem.alpha * problem.channel.n_in
+        cutoff = partial(cutoff_of_penalty, alpha=alpha, lambda_tilde=self.lambda_tilde)
+        start = self.delta if init is None else init.delta
+        try:
+            point = solve_rank_limited(problem.target, problem.noise, alpha, problem.kappa, cutoff, start=start)
+        except NoConvergenceError:
+            return StateEvolution().solve(problem, init=init, tol=tol)
+        f = point.functionals
+        m_hat = 2.0 * self.lambda_tilde / f.c
+        message = "one equation in the noise level, by secants, for the largest eigenvalues that a narrow student keeps"
+        about = {"message": message, "evaluations": point.evaluations, "residual": point.residual}
+        conjugates = Conjugates(m_hat, (f.delta * m_hat) ** 2, m_hat)
+        return _of_linear_channel(problem, conjugates, point.relative_error + f.relative_error, **about)
 
 
 @final
@@ -207,15 +240,16 @@ def _not_converged(problem: Problem, state: State) -> Solution:
     return Solution.of(problem, state.values, bars, **about)
 
 
-def _explicit(problem: Problem) -> bool:
-    """Whether the explicit map applies: a linear channel, and a student that is not too narrow for what it learns."""
+def _without_averages(problem: Problem) -> Solver | None:
+    """The solver of a linear channel: the explicit map, unless the student is too narrow for what it learns."""
     penalty = problem.penalty
     if not problem.channel.linear or not penalty.closed_form:
-        return False
+        return None
     if not isinstance(penalty, NuclearPSD) or problem.kappa >= 1.0:
-        return True
+        return ExplicitMap()
     alpha, strength = problem.alpha * problem.channel.n_in, penalty.lambda_tilde(problem.kappa)
-    return quadratic.solve_point(problem.target, problem.noise, alpha, strength).functionals.rank <= problem.kappa
+    wide = quadratic.solve_point(problem.target, problem.noise, alpha, strength)
+    return ExplicitMap() if wide.functionals.rank <= problem.kappa else RankLimited(strength, wide.delta)
 
 
 def with_accuracy(accuracy: float, solver: Solver | None, *, exact: bool) -> Solver | None:
@@ -262,9 +296,9 @@ def solve(
             remedy="Pass the result of solve at a neighbouring point, or leave it out.",
         )
     if accuracy is not None:
-        solver = with_accuracy(accuracy, solver, exact=_explicit(problem))
+        solver = with_accuracy(accuracy, solver, exact=problem.channel.linear and problem.penalty.closed_form)
     if solver is None:
-        solver = ExplicitMap() if _explicit(problem) else StateEvolution()
+        solver = _without_averages(problem) or StateEvolution()
     checks.instance(
         "solver",
         solver,
