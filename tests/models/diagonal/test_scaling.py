@@ -63,8 +63,8 @@ def test_every_phase_has_its_law(phase, draw):
     assert found.phase == phase
     # Of Gaussian entries a few are larger or smaller than their standard deviations at any place.
     off = off if draw == "fixed" else max(off, 0.1 if phase in ("Ia", "Ib", "III") else 0.03)
-    assert found.law_error == pytest.approx(found.error, rel=off)
-    assert found.error == pytest.approx(found.solution.estimation_error)
+    assert found.law_value == pytest.approx(found.error, rel=off)
+    assert found.error == pytest.approx(found.prediction.estimation_error)
     assert set(INSIDE) == set(PHASES)
 
 
@@ -92,19 +92,19 @@ def test_law_of_the_regularised_phase(gamma, n, decay, in_n, in_decay):
     assert (local["n"], local["weight_decay"]) == pytest.approx((in_n, in_decay), abs=2e-3)
     assert found.law.exponents == pytest.approx({"n": 1 / gamma - 2, "weight_decay": 2 - 1 / gamma})
     assert local == pytest.approx(found.law.exponents, abs=0.03)
-    assert found.law_error == pytest.approx(found.error, rel=0.03)
+    assert found.law_value == pytest.approx(found.error, rel=0.03)
     Z = np.sum(np.arange(1, 100_001.0) ** (-2 * gamma))
     y = decay * sqrt(100_000) / n
-    assert found.law_error == pytest.approx(2 * gamma / (2 * gamma - 1) * Z ** (-0.5 / gamma) * y ** (2 - 1 / gamma))
+    assert found.law_value == pytest.approx(2 * gamma / (2 * gamma - 1) * Z ** (-0.5 / gamma) * y ** (2 - 1 / gamma))
     gaussian = ps.scaling(problem_of(gamma, 100_000, n, decay, draw="gaussian"))
-    assert gaussian.law_error == pytest.approx(gaussian.error, rel=0.03)
-    assert gaussian.law_error < 0.9 * found.law_error  # E |z|^(1/gamma) is no 1: the laws tell the draws apart
+    assert gaussian.law_value == pytest.approx(gaussian.error, rel=0.03)
+    assert gaussian.law_value < 0.9 * found.law_value  # E |z|^(1/gamma) is no 1: the laws tell the draws apart
 
 
 def test_error_with_every_entry_kept_is_exact():
     for decay, noise in ((3.0, 1e-3), (0.1, 1e-3), (0.05, 0.0)):
         found = ps.scaling(problem_of(0.75, 300, 3e5, decay, noise))
-        assert found.solution.nonzero == pytest.approx(1.0, abs=1e-13)
+        assert found.prediction.nonzero == pytest.approx(1.0, abs=1e-13)
         exact = laws.error_of_all_kept(power_problem(found.problem))
         assert exact == pytest.approx(found.error, rel=1e-11)
         assert found.phase in ("III", "VI")
@@ -175,7 +175,7 @@ def test_error_of_many_samples(gamma):
     found = ps.scaling(problem_of(gamma, 10_000, 100_000, 1e-6))
     assert found.phase == "VI"
     assert found.error == pytest.approx(5.55555e-2, abs=1e-7)
-    assert found.law_error == pytest.approx(5.55556e-2, abs=1e-7)
+    assert found.law_value == pytest.approx(5.55556e-2, abs=1e-7)
     far = ps.scaling(problem_of(gamma, 1000, 1e6, 1e-6))
     assert far.local_exponents == pytest.approx({"n": -1.0, "weight_decay": 0.0}, abs=2e-3)
 
@@ -307,7 +307,7 @@ def test_plain_targets_are_scaled_ones():
         assert power_of(law) == pytest.approx((gamma, d, 1.0), rel=1e-12)
         found = ps.scaling(ps.diagonal_network(law, alpha=200 / d, weight_decay=0.02 * a, noise=0.5 * a**2))
         assert found.phase == unit.phase
-        for name in ("error", "law_error", "composite"):
+        for name in ("error", "law_value", "composite"):
             assert getattr(found, name) == pytest.approx(a**2 * getattr(unit, name), rel=1e-7), name
         assert found.learned == unit.learned
         assert found.weight_decay_max == pytest.approx(a * unit.weight_decay_max, rel=1e-9)
@@ -323,20 +323,21 @@ def test_check_values_of_a_plain_target():
     ]
     for draw, alpha, decay, risk, active in values:
         found = ps.scaling(ps.diagonal_network(target, alpha=alpha, weight_decay=decay, noise=0.5, draw=draw))
-        assert (found.error, found.solution.nonzero) == pytest.approx((risk, active), abs=2e-9)
+        assert (found.error, found.prediction.nonzero) == pytest.approx((risk, active), abs=2e-9)
         assert found.learned == np.sum(sqrt(800) / np.arange(1, 801) > 0.6)
 
 
 def test_limits_without_weight_decay():
     found = ps.scaling(problem_of(1.25, 1000, 3000, 0.0))
-    assert (found.phase, found.law_error, found.composite) == ("VI", pytest.approx(0.25), pytest.approx(0.25))
+    assert (found.phase, found.law_value, found.composite) == ("VI", pytest.approx(0.25), pytest.approx(0.25))
     assert set(found.local_exponents) == {"n"}
+    assert ps.scaling(found.problem, factor=None).local_exponents == {}
     assert any("without weight decay there is no exponent in it" in line for line in found.caveats)
     below = ps.scaling(problem_of(1.25, 1000, 300, 0.0))
     assert below.phase == "V"
     assert below.composite == pytest.approx(below.error, rel=0.1)
     recovered = ps.scaling(problem_of(1.25, 1000, 3000, 0.0, 0.0))
-    assert recovered.error == recovered.law_error == 0.0
+    assert recovered.error == recovered.law_value == 0.0
     assert recovered.local_exponents == {}
     assert recovered.learned == 1000
 
@@ -374,4 +375,4 @@ def test_an_answer_can_be_kept(tmp_path):
     assert again.law == found.law
     assert again.boundaries == found.boundaries
     assert again.as_dict() == found.as_dict()
-    assert {"error", "law_error", "composite", "learned"} <= set(found.as_dict()["observables"])
+    assert {"error", "law_value", "composite", "learned"} <= set(found.as_dict()["observables"])

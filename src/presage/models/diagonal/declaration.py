@@ -94,7 +94,7 @@ THRESHOLDS = (
 )
 SCALING = (
     Observable("error", "exact |theta_fit - theta_0|^2 / d, which the law is about", "estimation error"),
-    Observable("law_error", "what the law of the phase says", "law of the phase"),
+    Observable("law_value", "what the law of the phase says", "law of the phase"),
     Observable("composite", "isolated entries on noise, the law of all phases", "composite law"),
     Observable("learned", "number of entries above the cutoff and the noise", "entries learned"),
     Observable(

@@ -89,36 +89,38 @@ class DiagonalScaling(Scaling):
     The error is ``|theta_fit - theta_0|^2/d``, the number of samples is ``n = alpha d``.
     """
 
-    solution: DiagonalSolution
+    prediction: DiagonalSolution  # the exact one that all of it is about
     learned: int  # entries above max(c, delta)
     weight_decay_max: float  # from which on the fit is zero for half of all data
 
     observables = SCALING
+    phases = tuple(PHASES)  # all that there are
 
     @property
-    def law_error(self) -> float:
+    def law_value(self) -> float:
         """What the law of the phase says."""
         return self.law.value
 
     @property
     def coordinates(self) -> Coordinates:
         """One row an entry: learned or not, how often it is there, its mean fit, its error."""
-        return self.solution.coordinates
+        return self.prediction.coordinates
 
     def learned_at(self, indices: Sequence[int] | None = None) -> tuple[tuple[float, ...], ...]:
         """Every number of samples at which entries of these ranks are learned or lost; the first 20 by default."""
         return learned_at(self.problem, indices)
 
 
-def scaling(problem: DiagonalProblem, *, factor: float = FACTOR) -> DiagonalScaling:
+def scaling(problem: DiagonalProblem, *, factor: float | None = FACTOR) -> DiagonalScaling:
     """Phase, law, boundaries and local exponents of entries ``A i^-gamma``, fixed or Gaussian.
 
     Args:
         problem: its target is a `PowerLaw`, or a list of values that is one.
-        factor: by which samples and weight decay are turned up and down for the local exponents.
+        factor: by which samples and weight decay are turned up and down for the local exponents; None leaves them out.
     """
-    reason, remedy = "the error is compared above and below", "Use for example <factor=3.0>."
-    factor = checks.real("factor", factor, above=1.0, at_most=1e3, reason=reason, remedy=remedy)
+    if factor is not None:
+        reason, remedy = "the error is compared above and below", "Use for example <factor=3.0>."
+        factor = checks.real("factor", factor, above=1.0, at_most=1e3, reason=reason, remedy=remedy)
     p = power_problem(problem)
     solution = solve(problem)
     law = law_of(p, phase_of(p), exact=solution.nonzero > 1.0 - ALL)
@@ -129,10 +131,10 @@ def scaling(problem: DiagonalProblem, *, factor: float = FACTOR) -> DiagonalScal
         boundaries=boundaries_of(p),
         error=solution.estimation_error,
         composite=composite_error(p),
-        local_exponents=_local_exponents(problem, solution, factor),
+        local_exponents={} if factor is None else _local_exponents(problem, solution, factor),
         bars={"error": solution.error_bars["estimation_error"]},
         notes=(*solution.notes, *_notes(p, law, solution)),
-        solution=solution,
+        prediction=solution,
         learned=int((p.theta > t).sum()),
         weight_decay_max=weight_decay_of_nothing(p),
     )
