@@ -19,6 +19,8 @@ from presage.models.attention.theory.scaling.softmax_map import (
     clean_noise,
     cutoff,
     effective_network,
+    error_at_the_edge,
+    loss_above_floor,
     noise_level,
     r_prime,
     ridgeless_alpha,
@@ -207,6 +209,20 @@ def test_r_prime_is_the_risk_of_the_shrunk_matrix():
     assert r_prime(network) == pytest.approx(point.functionals.risk, rel=1e-8)
 
 
+@pytest.mark.parametrize("gamma", [1.25, 2.0])
+def test_laws_of_many_samples(gamma):
+    """Laws of R' and of the test error: the first is .79 of the leading order, the second tends to it."""
+    found, target = best(), ps.PowerLaw(gamma, 200)
+    over = []
+    for n_eff in (300.0, 3000.0, 30_000.0):
+        solution = ps.solve(attention(gamma, 200, n_eff, 0.85 * found.M * sqrt(2.0 * found.V * n_eff / 200)))
+        R = r_prime(solution)
+        assert 0.7 < R / error_at_the_edge(found, target, n_eff / 200) < 0.82
+        over.append((solution.test_error - found.test_floor) / loss_above_floor(found, R) - 1.0)
+    assert over[0] > over[1] > over[2] > 0.0
+    assert over[2] < 0.15
+
+
 def test_what_is_reported():
     problem = attention(1.25, 200, 200.0, 0.3)
     solution = ps.solve(problem)
@@ -230,7 +246,8 @@ def test_what_is_reported():
     few = softmax_scaling(problem.replace(alpha=0.05), ps.solve(problem.replace(alpha=0.05)), factor=None)
     assert not few.well_sampled
     assert few.local_exponents == {}
-    assert "there are not many samples yet" in few.notes[1]
+    assert "the first eigenvalue alone makes 75% of the target at any d" in few.notes[1]
+    assert "there are not many samples yet" in few.notes[2]
     clean = problem.replace(noise=0.0)
     assert softmax_scaling(clean, ps.solve(clean), factor=None).noise_ratio == pytest.approx(1.0, abs=0.3)
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import scipy
 
+from presage.laws.power_law import PowerLaw
 from presage.models.attention.channels.softmax import Softmax
 from presage.models.attention.theory.order_parameters import Overlaps
 from presage.models.attention.theory.rules.gauss_hermite import GaussHermite
@@ -97,7 +98,7 @@ def effective_network(found: WellSampled, alpha: float) -> EffectiveNetwork:
 
 
 def ridgeless_alpha(channel: Softmax, alpha: float) -> float:
-    """Samples of the quadratic network that has the same ``ridgeless`` limit, ``(L_in - 1) alpha``, the noise the same.
+    """Samples of the quadratic network that has the same `ridgeless` limit, ``(L_in - 1) alpha``, the noise the same.
 
     Equation: derived: before interpolation every active direction of a sample is fitted exactly, whatever the loss.
     Checked: tests/models/attention/theory/scaling/test_softmax_map.py::test_ridgeless_is_that_of_a_quadratic_network
@@ -129,6 +130,32 @@ def r_prime(solution: Solution) -> float:
     """
     scale = solution.scale
     return solution.q / scale**2 - 2.0 * solution.m / scale + solution.problem.Q_0
+
+
+def error_at_the_edge(found: WellSampled, target: PowerLaw, alpha: float) -> float:
+    """R' with many samples where the cutoff is at the edge of the noise, ``c = 2 delta``: the rate of the best one.
+
+        C_IV Z^(-1/(2 gamma)) (V/(2 n/d))^(1 - 1/(2 gamma)),   C_IV = 24 gamma^3/((1 + gamma)(4 gamma^2 - 1))
+
+    For a target of second moment one. Entries that stand out of the noise cost ``delta^2 (6 - 8/u + 3/u^2)``, ``u =
+    s_i/delta``, those below are lost.
+
+    Equation: derived: the law of a quadratic network in phase IV at ``delta^2 = V/(2 alpha)``.
+    Checked: tests/models/attention/theory/scaling/test_softmax_map.py::test_laws_of_many_samples
+    """
+    g, d = target.gamma, target.d
+    Z = float(scipy.special.zeta(2.0 * g, 1.0) - scipy.special.zeta(2.0 * g, d + 1.0))
+    C_IV = 24.0 * g**3 / ((1.0 + g) * (4.0 * g**2 - 1.0))
+    return float(C_IV * Z ** (-0.5 / g) * (found.V / (2.0 * alpha * d)) ** (1.0 - 0.5 / g))
+
+
+def loss_above_floor(found: WellSampled, R_prime: float) -> float:
+    """Test error above its floor that an error R' makes: ``s M R'/2``.
+
+    Equation: derived: the expected loss to second order in the error of the scores, ``(s^2 R'/2) E tr d^2 l/dz^2``.
+    Checked: tests/models/attention/theory/scaling/test_softmax_map.py::test_laws_of_many_samples
+    """
+    return 0.5 * found.scale * found.M * R_prime
 
 
 def _two_tokens(channel: Softmax, Q_0: float, noise: float) -> WellSampled:

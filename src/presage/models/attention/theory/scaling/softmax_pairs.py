@@ -63,7 +63,9 @@ def pair_averages(channel: Softmax, Q_0: float, noise: float, s: float, step: fl
 
 
 def _product_of_rows(weighted: Floats, a: Floats, b: Floats) -> float:
-    """``E g_1 g_2`` of two rows whose logits are correlated by 1/3: ``sum_kl 3^-(k+l) E[g He_k(a) He_l(b)]^2/(k! l!)``.
+    """``E g_1 g_2`` of two rows whose logits are correlated by 1/3.
+
+    A sum over pairs of functions of Hermite: the squared mean of g times both, over 3 to the sum of their degrees.
 
     Equation: derived: Mehler's formula in both variables.
     Checked: tests/models/attention/theory/scaling/test_softmax_map.py::test_pair_averages_are_those_of_the_rules

@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import log
 from typing import Any, NamedTuple
 
+from presage.laws.power_law import PowerLaw
+from presage.laws.spectral_law import SpectralLaw
 from presage.models.attention.channels.softmax import Softmax
 from presage.models.attention.penalties.nuclear_psd import NuclearPSD
 from presage.models.attention.problem import Problem
@@ -90,7 +92,7 @@ def softmax_scaling(problem: Problem, solution: Solution, *, factor: float | Non
         cutoff_ratio=cutoff_ratio,
         local_exponents=around,
         bars=_bars(solution, found),
-        notes=_notes(found, many=many),
+        notes=_notes(found, problem.target, many=many),
     )
 
 
@@ -125,13 +127,19 @@ def _bars(solution: Solution, found: WellSampled) -> dict[str, float]:
     }
 
 
-def _notes(found: WellSampled, *, many: bool) -> tuple[str, ...]:
+def _notes(found: WellSampled, target: SpectralLaw, *, many: bool) -> tuple[str, ...]:
     """What has a law and what has none, in words."""
     said = [
         "the estimation error has no scaling law: it tends to (1 - s)^2 Q_0 = "
         f"{found.estimation_floor:.4g}, since the learned matrix tends to s = {found.scale:.4g} times the target; R' "
         f"and the test error above its floor of {found.test_floor:.4g} have one."
     ]
+    if isinstance(target, PowerLaw):
+        share = float(target.atoms.positions[-1] ** 2) / (target.d * target.second_moment)
+        said.append(
+            f"the first eigenvalue alone makes {share:.0%} of the target at any d: scores of trained networks are not "
+            "Gaussian as the theory has them, and their floor of the test error is another one."
+        )
     if not many:
         said.append(
             "there are not many samples yet: noise level and cutoff are not those of the effective quadratic network, "

@@ -118,8 +118,8 @@ def error_of_all_kept(p: PowerProblem) -> float:
 def error_of_sequence(p: PowerProblem) -> float:
     """Phase IV: the noise sets the cutoff, ``c = chi delta`` with ``alpha = 2 Q(chi)``.
 
-    ``R = error_above(chi delta)`` with ``delta^2 = (Delta + R)/(alpha - J(chi))``, solved for R: noise is that of the
-    labels, of entries that are off, and what fitting both costs.
+    R is `error_above` at ``c = chi delta`` with ``delta^2 = (Delta + R)/(alpha - J(chi))``, solved for R: noise is that
+    of the labels, of entries that are off, and what fitting both costs.
 
     Equation: derived: `error_above` at the cutoff of noise alone, and `bulk` with labels of variance ``Delta + R``.
     Checked: tests/models/diagonal/test_scaling.py::test_sum_of_both_noise_limited_laws
@@ -152,7 +152,7 @@ def error_of_overfitting(p: PowerProblem) -> float:
 def error_limited_by_noise(p: PowerProblem) -> float:
     """Phases IV and V together: entries that are off or lost, and the noise that is fitted beside them.
 
-    Equation: derived: the law of IV, and `bulk` with labels of variance ``Delta + R_IV``.
+    Equation: derived: the law of IV, and `bulk` with labels whose noise is increased by it.
     Checked: tests/models/diagonal/test_scaling.py::test_sum_of_both_noise_limited_laws
     """
     lost = error_of_sequence(p)

@@ -55,7 +55,8 @@ def nothing_is_fitted(p: PowerProblem) -> bool:
 def weight_decay_of_nothing(p: PowerProblem) -> float:
     """The weight decay from which on the fit is zero: the median over data of ``|A'y|_inf``.
 
-    ``L_max = alpha c``, ``prod_i P(|theta_i + delta z| < c) = 1/2``, ``alpha delta^2 = Q_0 + Delta``.
+    ``lambda = alpha c``, where all of ``theta_i + delta z`` are within c of zero with probability one half, at
+    ``alpha delta^2 = Q_0 + Delta``.
 
     Equation: derived: the LASSO is zero from ``lambda = |A'y|_inf`` on, and then ``A'y = alpha (theta + delta z)``.
     Checked: tests/models/diagonal/test_scaling.py::test_weight_decay_from_which_on_nothing_is_fitted
