@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import presage as ps
 from presage.models.diagonal.experiment.simulate import draw_samples, draw_target
 from presage.models.diagonal.theory.scaling import laws
-from presage.models.diagonal.theory.scaling.answer import PHASES, law_of
 from presage.models.diagonal.theory.scaling.composite import clipped_squares, composite_error, fraction_above
+from presage.models.diagonal.theory.scaling.law_here import PHASES, law_of
 from presage.models.diagonal.theory.scaling.phases import (
     boundaries_of,
     cutoff_of_all_kept,
@@ -376,3 +376,28 @@ def test_an_answer_can_be_kept(tmp_path):
     assert again.boundaries == found.boundaries
     assert again.as_dict() == found.as_dict()
     assert {"error", "law_value", "composite", "learned"} <= set(found.as_dict()["observables"])
+
+
+@pytest.mark.parametrize("decay", [0.01, 0.0])
+def test_the_curve_around_a_point(decay):
+    """It passes the point with the exact error, phases follow each other, and each law is that of its phase."""
+    found = ps.scaling(problem_of(1.25, 1000, 300, decay))
+    curve = found.curve()
+    assert (curve.field, curve.at) == ("n", pytest.approx(300.0))
+    assert curve.error[np.argmin(abs(curve.x - 300.0))] == pytest.approx(found.error, rel=1e-9)
+    assert np.all(np.diff(curve.x) > 0.0)
+    assert curve.x[0] <= 30.0
+    assert curve.x[-1] >= 3000.0
+    names = [name for name, _, _ in curve.passed]
+    assert names == (["IV", "V", "peak", "VI"] if decay else ["IV", "V", "VI"])
+    assert [wall.there for wall in curve.boundaries] == names[1:]
+    assert [low for _, low, _ in curve.passed[1:]] == [high for _, _, high in curve.passed[:-1]]
+    inside = {name: sqrt(low * high) for name, low, high in curve.passed}
+    for name, (x, value) in curve.laws.items():
+        assert np.isfinite(value).all()
+        assert phase_of(power_problem(found.problem)._replace(n=inside[name])) == name
+        at = law_of(power_problem(found.problem)._replace(n=float(x[-1])), name).value
+        assert value[-1] == pytest.approx(at, rel=1e-12)
+    n, composite = curve.composite
+    exact = np.interp(np.log(n), np.log(curve.x), np.log(curve.error))
+    assert np.median(np.abs(np.log(composite) - exact)) < 0.1

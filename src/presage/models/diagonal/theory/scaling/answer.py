@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite, log, sqrt
-from typing import NamedTuple, final
+from typing import final
 
 from presage.models.diagonal.declaration import ALPHA, SCALING, WEIGHT_DECAY
 from presage.models.diagonal.problem import DiagonalProblem
 from presage.models.diagonal.theory.coordinates import Coordinates, learned_from
-from presage.models.diagonal.theory.scaling import laws
 from presage.models.diagonal.theory.scaling.composite import composite_error
+from presage.models.diagonal.theory.scaling.curve import SampleCurve, curve_in_samples
+from presage.models.diagonal.theory.scaling.law_here import PHASES, law_of
 from presage.models.diagonal.theory.scaling.phases import boundaries_of, phase_of, weight_decay_of_nothing
 from presage.models.diagonal.theory.scaling.power_problem import PowerProblem, power_problem
 from presage.models.diagonal.theory.scaling.sample_sizes import learned_at
@@ -22,63 +23,6 @@ from presage.protocol.scaling import Scaling, ScalingLaw
 FACTOR = 3.0  # by which samples and weight decay are turned either way for a local exponent: the sums are staircases
 ALL = 1e-12  # fraction of entries that may be lost where every entry is said to be kept
 APART = 0.2  # of the logarithm of the error, by which the law of a phase may differ before that is said
-
-
-class Phase(NamedTuple):
-    """What is said of a phase."""
-
-    words: str
-    formula: str
-    law: Callable[[PowerProblem], float]
-    exponents: Callable[[float], dict[str, float]]  # of gamma
-
-
-PHASES = {
-    "Ia": Phase(
-        "nothing is learned, and noise is fitted",
-        "Q_0 + delta^2 J(chi), alpha delta^2 = Delta + R, alpha = 2 Q(chi) + lambda/c",
-        laws.error_of_nothing_learned,
-        lambda gamma: {"n": 0.0, "weight_decay": 0.0},
-    ),
-    "Ib": Phase("nothing is fitted at all", "Q_0", lambda p: p.Q_0, lambda gamma: {"n": 0.0, "weight_decay": 0.0}),
-    "II": Phase(
-        "weight decay sets which entries are learned",
-        "(2 gamma/(2 gamma - 1)) M A^(1/gamma) c^(2 - 1/gamma)/d, c = lambda d/n",
-        laws.error_of_weight_decay,
-        lambda gamma: {"n": 1.0 / gamma - 2.0, "weight_decay": 2.0 - 1.0 / gamma},
-    ),
-    "III": Phase(
-        "every entry is learned, and weight decay shrinks it",
-        "(alpha c^2 + Delta)/(alpha - 1), c = lambda/(alpha - 1)",
-        laws.error_of_all_kept,
-        lambda gamma: {"n": -2.0, "weight_decay": 2.0},
-    ),
-    "IV": Phase(
-        "noise sets which entries are learned, one after the other",
-        "(2 gamma/(2 gamma - 1)) M A^(1/gamma) c^(2 - 1/gamma)/d, c = chi delta, alpha = 2 Q(chi), "
-        "alpha delta^2 = Delta + R",
-        laws.error_of_sequence,
-        lambda gamma: {"n": 0.5 / gamma - 1.0, "weight_decay": 0.0},
-    ),
-    "V": Phase(
-        "noise that is fitted makes the error",
-        "delta^2 J(chi), alpha = 2 Q(chi), alpha delta^2 = Delta + R",
-        laws.error_of_overfitting,
-        lambda gamma: {"n": 0.0, "weight_decay": 0.0},
-    ),
-    "peak": Phase(
-        "as many samples as entries",
-        "(Delta^2 sqrt(pi/2)/(4 lambda))^(2/3)",
-        laws.error_at_peak,
-        lambda gamma: {"weight_decay": -2.0 / 3.0},
-    ),
-    "VI": Phase(
-        "more samples than entries: least squares",
-        "Delta/(alpha - 1)",
-        laws.error_of_least_squares,
-        lambda gamma: {"n": -1.0, "weight_decay": 0.0},
-    ),
-}
 
 
 @final
@@ -105,6 +49,10 @@ class DiagonalScaling(Scaling):
     def coordinates(self) -> Coordinates:
         """One row an entry: learned or not, how often it is there, its mean fit, its error."""
         return self.prediction.coordinates
+
+    def curve(self) -> SampleCurve:
+        """The exact error against the number of samples around the point, with the laws of the phases on its way."""
+        return curve_in_samples(self.problem)
 
     def learned_at(self, indices: Sequence[int] | None = None) -> tuple[tuple[float, ...], ...]:
         """Every number of samples at which entries of these ranks are learned or lost; the first 20 by default."""
@@ -138,13 +86,6 @@ def scaling(problem: DiagonalProblem, *, factor: float | None = FACTOR) -> Diago
         learned=int((p.theta > t).sum()),
         weight_decay_max=weight_decay_of_nothing(p),
     )
-
-
-def law_of(p: PowerProblem, phase: str, *, exact: bool = False) -> ScalingLaw:
-    """The law of a phase at the numbers of a problem; III is an identity where every entry is kept."""
-    said = PHASES[phase]
-    identity = exact and phase == "III"
-    return ScalingLaw(phase, said.words, said.formula, said.law(p), said.exponents(p.gamma), identity)
 
 
 def _local_exponents(problem: DiagonalProblem, here: DiagonalSolution, factor: float) -> dict[str, float]:

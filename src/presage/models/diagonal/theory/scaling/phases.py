@@ -154,20 +154,22 @@ def _places(p: PowerProblem, field: str) -> Iterator[Floats]:
 
 
 def _nearest(p: PowerProblem, field: str, places: Floats, here: str) -> Boundary | None:
-    """The first change of phase along some places, to rounding."""
+    """The first change of phase along some places."""
+    value = getattr(p, field)
+    inside = np.log10(value) if value > 0.0 else float(places[0]) if len(places) else 0.0
+    for place in places:
+        if phase_of(p._replace(**{field: 10.0**place})) != here:
+            return boundary_between(p, field, inside, float(place), here)
+        inside = float(place)
+    return None
+
+
+def boundary_between(p: PowerProblem, field: str, inside: float, outside: float, here: str) -> Boundary:
+    """Where the phase `here` ends between two places of a field, told by their decades: to rounding."""
 
     def phase(place: float) -> str:
         return phase_of(p._replace(**{field: 10.0**place}))
 
-    value = getattr(p, field)
-    inside = np.log10(value) if value > 0.0 else float(places[0]) if len(places) else 0.0
-    for place in places:
-        outside = float(place)
-        if phase(outside) != here:
-            break
-        inside = outside
-    else:
-        return None
     while abs(outside - inside) > 1e-13 * max(1.0, abs(outside)):
         middle = 0.5 * (inside + outside)
         if middle in (inside, outside):
