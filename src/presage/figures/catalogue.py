@@ -47,6 +47,7 @@ NAMES = (
     "bayes-erm",
     "bayes-amp",
     "bilinear",
+    "scaling-attention",
 )
 
 
