@@ -151,15 +151,17 @@ def test_noiseless_sequence():
 
 
 @pytest.mark.parametrize(("close_to", "ratio"), [(99.5, 0.9976), (1600.0, 0.99985)])
-def test_peak(close_to, ratio):
-    """At gamma = 2, d = 1e6, where the error is 99.5 and 1600."""
+@pytest.mark.parametrize("d", [100_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+def test_peak(close_to, ratio, d):
+    """At gamma = 2 where the error is 99.5 and 1600: the ratios are those of d = 1e6, and nearly those of 1e5."""
     decay = 0.25 * sqrt(np.pi / 2) / 4 * (ratio / close_to) ** 1.5
-    problem = problem_of(2.0, 1_000_000, 1e6, decay)
+    problem = problem_of(2.0, d, float(d), decay)
     p = power_problem(problem)
     exact = ps.solve(problem).estimation_error
     assert phase_of(p) == "peak"
     assert exact == pytest.approx(close_to, rel=1e-4)
-    assert exact / laws.error_at_peak(p) == pytest.approx(ratio, abs=5e-5 if close_to < 1000 else 1e-5)
+    off = 5e-5 if close_to < 1000 else 1e-5
+    assert exact / laws.error_at_peak(p) == pytest.approx(ratio, abs=off if d > 100_000 else 2 * off)
 
 
 def test_slope_at_the_peak():
@@ -194,7 +196,7 @@ def test_noise_alone_is_the_whole_of_a_tiny_target(alpha, decay):
 @pytest.mark.parametrize(("gamma", "n", "noise"), [(1.25, 40, 0.5), (0.75, 200, 2.0), (2.0, 600, 0.05)])
 def test_weight_decay_from_which_on_nothing_is_fitted(draw, gamma, n, noise):
     """Against the median of ``|A'y|_inf`` over data: a fit is zero from there on, whatever trains it."""
-    problem, d, draws = problem_of(gamma, 200, n, 1.0, noise, draw), 200, 1500
+    problem, d, draws = problem_of(gamma, 200, n, 1.0, noise, draw), 200, 500
     rng, largest = np.random.default_rng(0), []
     for _ in range(draws):
         A, labels = draw_samples(draw_target(problem, d, rng), noise, n, rng)
