@@ -52,6 +52,7 @@ from .models.bilinear.thresholds import BilinearThresholds
 from .models.diagonal.experiment.ensemble import DiagonalEnsemble
 from .models.diagonal.experiment.lasso import Lasso
 from .models.diagonal.problem import DiagonalProblem, diagonal_network
+from .models.diagonal.theory.scaling.answer import DiagonalScaling
 from .models.diagonal.theory.solution import DiagonalSolution
 from .models.diagonal.thresholds import DiagonalThresholds
 from .plots.plot import plot
@@ -114,6 +115,7 @@ __all__ = [
     "Denoiser",
     "DiagonalEnsemble",
     "DiagonalProblem",
+    "DiagonalScaling",
     "DiagonalSolution",
     "DiagonalThresholds",
     "ElasticSpectral",

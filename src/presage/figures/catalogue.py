@@ -48,6 +48,7 @@ NAMES = (
     "bayes-erm",
     "bayes-amp",
     "bilinear",
+    "scaling-attention",
 )
 
 

@@ -125,3 +125,39 @@ def test_thresholds():
     found = ps.thresholds(PROBLEMS["fixed"])
     assert found.interpolation == 1.0
     assert found.minimal_l1_norm == pytest.approx(r + 2 * (1 - r) * normal.sf(chi), rel=1e-10)
+
+
+@evaluates(
+    r"E(c) = \frac{2 \gamma}{2 \gamma - 1}\, \frac{M}{d}\, A^{1/\gamma}\, c^{2 - 1/\gamma}",
+    r"""R_{\mathrm{II}} = E(\lambda/\alpha), \qquad R_{\mathrm{IV}} = E(\chi \delta), \qquad
+    R_{\mathrm V} = \delta^2 J(\chi), \qquad \alpha = 2 Q(\chi)""",
+    r"""R_{\mathrm{III}} = \frac{\alpha c^2 + \Delta}{\alpha - 1}, \quad c = \frac{\lambda}{\alpha - 1}, \qquad
+    R_{\mathrm{VI}} = \frac{\Delta}{\alpha - 1}, \qquad
+    R_{\mathrm{peak}} = \left( \frac{\Delta^2 \sqrt{\pi/2}}{4 \lambda} \right)^{2/3}""",
+)
+@pytest.mark.parametrize("draw", PROBLEMS)
+def test_scaling_laws(draw):
+    gamma, d, normal = 1.25, 1000, scipy.stats.norm
+    law = ps.PowerLaw(gamma, d)
+    A = law.atoms.positions.max()
+    M = 1.0 if draw == "fixed" else scipy.integrate.quad(lambda z: 2 * z ** (1 / gamma) * normal.pdf(z), 0.0, 40.0)[0]
+
+    def E(c: float) -> float:
+        return float(2 * gamma / (2 * gamma - 1) * M / d * A ** (1 / gamma) * c ** (2 - 1 / gamma))
+
+    def said(phase: str, alpha: float, decay: float, noise: float) -> float:
+        problem = ps.diagonal_network(law, alpha=alpha, weight_decay=decay, noise=noise, draw=draw)
+        found = ps.scaling(problem, factor=None)
+        assert found.phase == phase
+        return float(found.law_value)
+
+    assert said("II", 2.0, 3.0, 0.5) == pytest.approx(E(3.0 / 2.0), rel=1e-9)
+    chi = {alpha: normal.isf(alpha / 2) for alpha in (0.03, 0.3)}
+    J = {alpha: 2 * ((1 + x**2) * normal.sf(x) - x * normal.pdf(x)) for alpha, x in chi.items()}
+    R = said("IV", 0.03, 1e-6, 0.01)
+    assert pytest.approx(E(chi[0.03] * sqrt((0.01 + R) / (0.03 - J[0.03]))), rel=1e-9) == R
+    assert said("V", 0.3, 1e-6, 0.5) == pytest.approx(0.5 / (0.3 - J[0.3]) * J[0.3], rel=1e-9)
+    c = 0.05 / 999.0
+    assert said("III", 1000.0, 0.05, 1e-7) == pytest.approx((1000.0 * c**2 + 1e-7) / 999.0, rel=1e-9)
+    assert said("VI", 10.0, 1e-6, 0.5) == pytest.approx(0.5 / 9.0, rel=1e-9)
+    assert said("peak", 1.0, 1e-4, 0.5) == pytest.approx((0.5**2 * sqrt(np.pi / 2) / 4e-4) ** (2 / 3), rel=1e-9)

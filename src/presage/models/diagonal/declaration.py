@@ -92,6 +92,15 @@ THRESHOLDS = (
     Observable("interpolation", "all samples can be fitted up to here", "interpolation"),
     Observable("minimal_l1_norm", "the least l1 norm finds it from here", "recovery", clean_only=True),
 )
+SCALING = (
+    Observable("error", "exact |theta_fit - theta_0|^2 / d, which the law is about", "estimation error"),
+    Observable("law_value", "what the law of the phase says", "law of the phase"),
+    Observable("composite", "isolated entries on noise, the law of all phases", "composite law"),
+    Observable("learned", "number of entries above the cutoff and the noise", "entries learned"),
+    Observable(
+        "weight_decay_max", "the fit is zero from here on, for half of all data", "largest weight decay", brief=False
+    ),
+)
 
 MODEL = Model(
     name="diagonal",
@@ -100,9 +109,10 @@ MODEL = Model(
         "solve": f"{HERE}.theory.solution:solve",
         "simulate": f"{HERE}.experiment.simulate:simulate",
         "thresholds": f"{HERE}.thresholds:thresholds",
+        "scaling": f"{HERE}.theory.scaling.answer:scaling",
     },
     measured=MEASURED,
-    observables={"solve": MEASURED, "thresholds": THRESHOLDS},
+    observables={"solve": MEASURED, "thresholds": THRESHOLDS, "scaling": SCALING},
     trainers={
         "proximal": "presage.training.proximal_gradient:ProximalGradient",
         "lasso": f"{HERE}.experiment.lasso:Lasso",

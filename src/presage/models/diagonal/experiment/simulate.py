@@ -12,6 +12,7 @@ import numpy as np
 from presage.laws.empirical import Empirical
 from presage.laws.power_law import PowerLaw
 from presage.laws.spectral_law import Floats
+from presage.models.diagonal.experiment.by_rank import by_rank
 from presage.models.diagonal.experiment.ensemble import DiagonalEnsemble
 from presage.models.diagonal.experiment.lasso import Lasso, must_be_installed
 from presage.models.diagonal.experiment.training import (
@@ -66,8 +67,13 @@ def simulate(
 
 def draw_target(problem: DiagonalProblem, d: int, rng: np.random.Generator) -> Floats:
     """A vector of the law of the problem: a law of d atoms of equal mass has each exactly once."""
-    values = rng.permutation(problem.target.sample(d, rng))
-    return np.asarray(values if problem.draw == "fixed" else values * rng.standard_normal(d))
+    return draw_sized_target(problem, d, rng)[0]
+
+
+def draw_sized_target(problem: DiagonalProblem, d: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """A vector of the law of the problem, and the values of the law: of Gaussian entries their standard deviations."""
+    values = np.asarray(rng.permutation(problem.target.sample(d, rng)))
+    return (values, values) if problem.draw == "fixed" else (values * rng.standard_normal(d), values)
 
 
 def draw_samples(theta_0: Floats, noise: float, n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
@@ -131,7 +137,7 @@ class VectorSetting(Setting):
         problem, d = self.problem, self.d
         with one_blas_thread():
             for_target, for_data, for_trainer, for_test = streams(seed, d)
-            theta_0 = draw_target(problem, d, for_target)
+            theta_0, sizes = draw_sized_target(problem, d, for_target)
             data = Data(*draw_samples(theta_0, problem.noise, self.n, for_data), problem.weight_decay)
             fit = _train(self.trainer, data, for_trainer)
             values = {
@@ -141,6 +147,7 @@ class VectorSetting(Setting):
                 "train_error": fit.error / self.n,
                 "nonzero": float(np.mean(fit.support)),
                 "entries": np.sort(fit.theta),
+                **by_rank(fit, theta_0, sizes),
                 "gap": fit.gap,
                 "converged": fit.converged,
             }

@@ -14,6 +14,7 @@ from presage.laws.power_law import PowerLaw
 from presage.laws.spectral_law import Floats, SpectralLaw
 from presage.models.diagonal.declaration import MEASURED
 from presage.models.diagonal.problem import DiagonalProblem
+from presage.models.diagonal.theory.coordinates import Coordinates, coordinates
 from presage.models.diagonal.theory.explicit_map import PANELS, averages, equations_of, solve_diagonal_point
 from presage.models.diagonal.theory.learned_entries import LearnedEntries
 from presage.models.diagonal.theory.nodes import is_continuous, nodes
@@ -73,6 +74,11 @@ class DiagonalSolution(Prediction):
             raise AttributeError("the fit is the target itself: its entries are those of `problem.target`.")
         target = nodes(self.problem.target, PANELS, (self.delta, self.cutoff))
         return LearnedEntries(target, self.problem.draw, self.delta, self.cutoff, self.nonzero)
+
+    @cached_property
+    def coordinates(self) -> Coordinates:
+        """What is learned of each entry, where the target has some: one row an entry, the largest first."""
+        return coordinates(self)
 
     @property
     def error_bars(self) -> dict[str, float]:

@@ -1,1 +1,1 @@
-"""Targets whose eigenvalues fall as a power of their rank: phases, laws, what tuning and width can do."""
+"""Scaling laws of targets whose eigenvalues fall as a power of their rank."""
