@@ -78,7 +78,7 @@ def test_the_type_does_not_depend_on_the_scale(kind, scale):
     one, other = classify(values), classify(scale * values)
     assert one.kind == other.kind == ("bulk+spikes" if kind == "spikes" else "heavy-tailed")
     assert other.reason == one.reason
-    assert other.edge == pytest.approx(scale * one.edge, rel=1e-6)
+    assert other.bulk.bulk.edge == pytest.approx(scale * one.bulk.bulk.edge, rel=1e-6)
 
 
 def test_the_order_and_the_matrix_do_not_matter():
@@ -156,9 +156,10 @@ def test_few_values_that_are_not_zero():
     few = classify(wigner(40, rng(9)))
     assert few.kind == "cannot tell"
     assert "fewer than 50 eigenvalues are not zero, 40 of 40" in few.reason
-    assert "40 eigenvalues are few" in few.caveats[0]
+    assert "there are few eigenvalues, n = 40" in few.caveats[0]
     assert classify(wigner(50, rng(9))).kind != "cannot tell"
     assert classify([3.0]).kind == "cannot tell"
+    assert classify([0.0, 0.0, 0.0, 1.0, 2.0, 3.0]).kind == "cannot tell"  # half a rank is none that collapsed
 
 
 def test_what_cannot_be_told_says_why():
@@ -183,6 +184,16 @@ def test_rounding_is_zero():
     assert (found.zeros, found.family, found.kind) == (100, "Marchenko-Pastur law", "random-like")
     assert classify((factor @ factor.T).astype(np.float32)).zeros == 100
     assert classify(factor @ factor.T, zero=1e3).kind == "rank-collapse"
+
+
+@pytest.mark.parametrize("shape", [(80, 200), (200, 80), (120, 120)])
+def test_a_factor_stands_for_its_product_with_itself(shape):
+    factor = rng(12).standard_normal(shape)
+    found, product = classify(factor, factor=True), classify(factor @ factor.T)
+    assert (found.kind, found.n, found.zeros) == ("random-like", shape[0], max(shape[0] - shape[1], 0))
+    assert found.reason == product.reason
+    with pytest.raises(ps.InputError, match="be left out for a law"):
+        classify(ps.Semicircle(1.0), factor=True)
 
 
 def test_a_law_of_noise_is_random_like():
@@ -284,6 +295,9 @@ def test_results_can_be_read():
     heavy = classify(np.arange(1, 301) ** -1.25)
     assert heavy.to_dataframe().loc["exponent", "error_bar"] > 0.05
     assert "stands out" not in str(heavy)  # of a bulk that is none
+    assert heavy.spikes == ()
+    assert np.isnan(heavy.edge)
+    assert heavy.bulk.spikes
 
 
 @pytest.mark.parametrize(
@@ -298,8 +312,8 @@ def test_results_can_be_read():
         ([1.0, 2.0j], "be real numbers: eigenvalues of a symmetric matrix are real.*eigvalsh"),
         (["a", "b"], "be real numbers"),
         ([[1.0, 2.0], [3.0]], "be real numbers"),
-        (np.arange(6.0).reshape(2, 3), r"be square if it is a matrix.*W @ W.T.*svd\(W, compute_uv=False\)\*\*2"),
-        (np.arange(9.0).reshape(3, 3), r"be symmetric if it is a matrix.*W @ W.T.*\(A \+ A.T\)/2"),
+        (np.arange(6.0).reshape(2, 3), r"be square if it is a matrix.*Use factor=True if it is a factor W"),
+        (np.arange(9.0).reshape(3, 3), r"be symmetric if it is a matrix.*Use factor=True.*\(A \+ A.T\)/2"),
         (np.ones(60, dtype=np.float16), "be of single or double precision"),
         (ps.GaussianProduct(0.5, 2.0), "have eigenvalues: a GaussianProduct is of matrices without symmetry"),
         (ps.Semicircle, "be real numbers"),
@@ -318,6 +332,8 @@ def test_what_has_no_eigenvalues_is_refused(given, said):
         ({"seed": 1.5}, "`seed` must be a whole number >= 0"),
         ({"zero": -1.0}, "`zero` must be a finite number >= 0"),
         ({"n": 100}, "`n` must be left out"),
+        ({"factor": True}, "`factor` must be left out for a list"),
+        ({"factor": "W"}, "`factor` must be True or False"),
     ],
 )
 def test_settings_are_checked(options, said):

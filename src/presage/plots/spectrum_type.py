@@ -33,7 +33,7 @@ def spectrum_type_panels(found: SpectrumType) -> list[Panel]:
 def _histogram(axes: Any, found: SpectrumType) -> None:
     """Steps over the bulk, the law that was fitted to it, a stroke for each value that stands out."""
     nonzero = found.values[found.values != 0.0]
-    spikes = np.array([spike.value for spike in found.spikes])
+    spikes = np.array([] if found.bulk is None else [spike.value for spike in found.bulk.spikes])
     inside = np.setdiff1d(nonzero, spikes) if len(spikes) else nonzero
     axes.set(xlabel="eigenvalue", ylabel="density")
     axes.set_title(found.kind, color=GREEN if found.kind == RANDOM else BLACK)
@@ -46,8 +46,9 @@ def _histogram(axes: Any, found: SpectrumType) -> None:
     axes.stairs(heights, bins, color=BLACK, linewidth=1.2, label=label)
     top = ROOM * float(heights.max())
     top = max(top, _bulk(axes, found.bulk, found.n, top))
-    low, high = min(0.0, float(inside[0]), found.bulk.bulk.left), max(float(inside[-1]), found.edge)
-    high = _spikes(axes, spikes, found.edge, low, high, top)
+    edge = found.bulk.bulk.edge
+    low, high = min(0.0, float(inside[0]), found.bulk.bulk.left), max(float(inside[-1]), edge)
+    high = _spikes(axes, spikes, edge, low, high, top)
     low = min(low, float(spikes.min(initial=low)))
     room = 0.04 * (high - low) or 1.0
     axes.set(xlim=(low - (room if low < 0.0 else 0.0), high + room), ylim=(0.0, top))

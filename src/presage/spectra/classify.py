@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from presage.laws.spectral_law import SpectralLaw
 from presage.protocol import checks
+from presage.protocol.prediction import Prediction
 from presage.spectra.ensemble_type import EnsembleType
-from presage.spectra.given_spectrum import GivenSpectrum, is_ensemble, of_networks, of_one
+from presage.spectra.given_spectrum import GivenSpectrum, is_ensemble, of_factor, of_networks, of_one, refuse_size
 from presage.spectra.spectrum_type import SpectrumType
 from presage.spectra.verdict import verdict
 
@@ -17,6 +19,7 @@ def classify(
     spectrum: Any,
     *,
     law: Any = None,
+    factor: bool = False,
     n: int | None = None,
     zero: float | None = None,
     seed: int = 0,
@@ -39,7 +42,8 @@ def classify(
     Args:
         spectrum: eigenvalues, a symmetric matrix, a law (which is taken at n quantiles), a prediction, or networks of
             `simulate`, each of which is classified.
-        law: the law of the bulk, if it is known, such as ``solve(problem).spectrum``; by default those of noise.
+        law: the law of the bulk, if it is known, such as `solve(problem).spectrum`; by default those of noise.
+        factor: whether the spectrum is a factor W, of any shape: the eigenvalues of W W' are classified.
         n: how many eigenvalues stand for a law; by default 1000, or as many as its lightest part asks for.
         zero: eigenvalues of at most this size are zero; by default their rounding, or what the rank of a network says.
         seed: of the bootstrap; the same seed gives the same answer.
@@ -56,11 +60,13 @@ def classify(
     def told(given: GivenSpectrum) -> SpectrumType:
         return verdict(given.values, zero=given.zero, law=law, seed=number, bootstrap=draws, notes=given.notes)
 
+    if factor:
+        _check_factor(factor, spectrum)
+        refuse_size(n)
+        return told(of_factor(spectrum, zero))
     if not is_ensemble(spectrum):
         return told(of_one(spectrum, n, zero))
-    if n is not None:
-        reason = "it is how many eigenvalues stand for a law, and here they are given"
-        raise checks.complaint("n", "be left out", reason, n, "Leave it out.")
+    refuse_size(n)
     networks = of_networks(spectrum, zero)
     members = tuple(told(given) for given in networks.values())
     return EnsembleType(members, tuple(networks), tuple(getattr(spectrum, "caveats", ())))
@@ -71,6 +77,16 @@ def _settings(seed: Any, bootstrap: Any) -> tuple[int, int]:
     draws = checks.integer("bootstrap", bootstrap, at_least=0, at_most=MOST_DRAWS, reason=reason, remedy=remedy)
     reason, remedy = "it is the seed of the bootstrap", "Use for example <seed=0>."
     return draws, checks.integer("seed", seed, at_least=0, reason=reason, remedy=remedy)
+
+
+def _check_factor(factor: Any, spectrum: Any) -> None:
+    """Complain about what is no matrix by its kind already, and about a matrix in place of True."""
+    if factor is not True:
+        reason, remedy = "it says whether the spectrum is a factor W", "Use classify(W, factor=True)."
+        raise checks.complaint("factor", "be True or False", reason, f"a {type(factor).__name__}", remedy)
+    if is_ensemble(spectrum) or isinstance(spectrum, SpectralLaw | Prediction):
+        reason, got = "a factor W is a matrix", f"a {type(spectrum).__name__}"
+        raise checks.complaint("factor", "be left out for a law and for networks", reason, got, "Leave it out.")
 
 
 def _check_law(law: Any) -> None:

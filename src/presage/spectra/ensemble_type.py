@@ -65,12 +65,12 @@ class EnsembleType(Result):
         most = [kind for kind, count in self.counts.items() if count == self.agreeing]
         if len(most) > 1:
             return f"as many networks are {' as '.join(most)} ({told})."
+        if self.networks == 1:
+            return self.typical.reason
         if len(self.counts) == 1:
-            return (
-                f"all {self.networks} networks are; the first: {self.typical.reason}"
-                if self.networks > 1
-                else (self.typical.reason)
-            )
+            count = f"{self.networks} networks"
+            every = f"of none of {count}" if self.kind == UNKNOWN else f"all {count} are"
+            return f"{every}; the first: {self.typical.reason}"
         return f"{self.agreeing} of {self.networks} networks are ({told})."
 
     @property

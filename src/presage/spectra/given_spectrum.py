@@ -22,7 +22,7 @@ USUAL, MOST = 1000, 20_000  # eigenvalues that stand for a law; the most that ar
 WEIGHTLESS = 1e-9  # what is lighter is rounding of a distribution function
 RESOLVED = 20  # eigenvalues: a band or an atom of fewer is made one of exactly one, if it can be
 EXAMPLE = "Use for example <spectrum=numpy.linalg.eigvalsh(S)>."
-FACTOR = "For a factor W pass W @ W.T, or the squares of its singular values, numpy.linalg.svd(W, compute_uv=False)**2"
+FACTOR = "Use <factor=True> if it is a factor W, of which W W' is classified"
 
 
 class GivenSpectrum(NamedTuple):
@@ -68,17 +68,29 @@ def of_networks(networks: Any, zero: float | None) -> dict[int, GivenSpectrum]:
     return found
 
 
+def of_factor(factor: Any, zero: float | None) -> GivenSpectrum:
+    """The eigenvalues of W W', the squares of the singular values of W and zeros where W is thin."""
+    array = np.atleast_1d(_numbers(factor))
+    refuse_half_precision("spectrum", array)
+    if array.ndim != 2:
+        reason, got = "a factor W is a matrix", f"an array of shape {array.shape}"
+        raise checks.complaint("factor", "be left out for a list", reason, got, "Leave it out, or pass W itself.")
+    values = np.linalg.svd(array.astype(np.float64), compute_uv=False) ** 2
+    found = _of_list(np.concatenate([values, np.zeros(len(array) - len(values))]), zero)
+    return found if zero is not None else found._replace(zero=_size_of_zero(found.values, array.dtype))
+
+
 def of_one(spectrum: Any, n: int | None, zero: float | None) -> GivenSpectrum:
     """The eigenvalues of a list, a matrix, a law or a prediction."""
     if isinstance(spectrum, Prediction):
         return _of_law(_learned(spectrum), n, zero)
     if isinstance(spectrum, Empirical):
         found = _of_list(np.asarray(spectrum.eigenvalues), zero)
-        _refuse_size(n)
+        refuse_size(n)
         return found._replace(notes=spectrum.notes)
     if isinstance(spectrum, SpectralLaw):
         return _of_law(spectrum, n, zero)
-    _refuse_size(n)
+    refuse_size(n)
     if hasattr(spectrum, "singular_values"):
         reason = f"a {type(spectrum).__name__} is of matrices without symmetry, which have singular values"
         remedy = "Pass their squares: the law `.squared`, or a row of `.singular_values**2`."
@@ -90,7 +102,8 @@ def of_one(spectrum: Any, n: int | None, zero: float | None) -> GivenSpectrum:
     return _of_list(array.ravel(), zero)
 
 
-def _refuse_size(n: int | None) -> None:
+def refuse_size(n: int | None) -> None:
+    """Complain about a number of eigenvalues where they are given."""
     if n is not None:
         reason = "it is how many eigenvalues stand for a law, and here they are given"
         raise checks.complaint("n", "be left out", reason, n, "Leave it out.")
@@ -130,12 +143,12 @@ def _of_matrix(array: NDArray[Any], zero: float | None) -> GivenSpectrum:
     rows, columns = array.shape
     if rows != columns:
         reason = "a matrix that is not square has singular values"
-        remedy = f"{FACTOR}. Several spectra are classified one by one."
+        remedy = f"{FACTOR}. Several spectra, one a row, are classified one by one."
         raise checks.complaint("spectrum", "be square if it is a matrix", reason, f"shape {array.shape}", remedy)
     matrix = array.astype(np.float64)
     if np.abs(matrix - matrix.T).max() > ASYMMETRY * np.abs(matrix).max():
         reason = "the eigenvalues of a matrix without symmetry are complex, and no bulk or tail on a line"
-        remedy = f"{FACTOR}. For a matrix that should be symmetric pass (A + A.T)/2."
+        remedy = f"{FACTOR}; a matrix A that should be symmetric is (A + A.T)/2."
         raise checks.complaint("spectrum", "be symmetric if it is a matrix", reason, f"shape {array.shape}", remedy)
     found = _of_list(np.linalg.eigvalsh(0.5 * (matrix + matrix.T)), zero)
     return found if zero is not None else found._replace(zero=_size_of_zero(found.values, array.dtype))

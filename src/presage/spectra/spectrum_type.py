@@ -94,8 +94,8 @@ class SpectrumType(Result):
 
     @property
     def edge(self) -> float:
-        """Upper edge of the bulk."""
-        return nan if self.bulk is None else self.bulk.bulk.edge
+        """Upper edge of the bulk; nan where there is none, and `bulk.bulk.edge` is that of the nearest law."""
+        return self.bulk.bulk.edge if self.bulk is not None and self.bulk.loose else nan
 
     @property
     def discrepancy(self) -> float:
@@ -114,13 +114,16 @@ class SpectrumType(Result):
 
     @property
     def spikes(self) -> tuple[Any, ...]:
-        """The values that stand out of the bulk, the largest first, each with its p value, distance and strength."""
-        return () if self.bulk is None else self.bulk.spikes
+        """The values that stand out of the bulk, the largest first, each with its p value, distance and strength.
+
+        There are none where the bulk is far from the law that was fitted; `bulk.spikes` has what is beyond its edge.
+        """
+        return self.bulk.spikes if self.bulk is not None and self.bulk.loose else ()
 
     @property
     def standing_out(self) -> float:
-        """How many stand out."""
-        return nan if self.bulk is None else len(self.spikes)
+        """How many stand out; nan where there is no bulk to stand out of."""
+        return len(self.spikes) if self.has_bulk else nan
 
     @property
     def exponent(self) -> float:
@@ -165,7 +168,7 @@ class SpectrumType(Result):
 
         bulk = None
         if self.bulk is not None:
-            bulk = {"family": self.family, "parameters": self.bulk.bulk.parameters, "edge": self.edge}
+            bulk = {"family": self.family, "parameters": self.bulk.bulk.parameters, "edge": self.bulk.bulk.edge}
             bulk |= {"width": self.bulk.bulk.width, "strict": self.bulk.strict, "loose": self.bulk.loose}
         return {
             **as_dict(self),
@@ -176,8 +179,7 @@ class SpectrumType(Result):
             "bulk": plain(bulk),
             "spikes": [plain(spike._asdict()) for spike in self.spikes],
             "tail": None if self.tail is None else plain(self.tail._asdict()),
-            "seed": self.seed,
-            "bootstrap": self.bootstrap,
+            "bootstrap": {"draws": self.bootstrap, "seed": self.seed},
             "values": plain(self.values),
         }
 
@@ -200,14 +202,14 @@ class SpectrumType(Result):
         if self.bulk is not None:
             fitted = ", ".join(f"{name} {numbers.text(x, 4)}" for name, x in self.bulk.bulk.parameters.items())
             noun = "bulk" if self.has_bulk else "no bulk; the nearest"
-            lines.append(f"{noun}: {self.family}{f' ({fitted})' if fitted else ''}, edge {numbers.text(self.edge, 5)}")
+            edge = numbers.text(self.bulk.bulk.edge, 5)
+            lines.append(f"{noun}: {self.family}{f' ({fitted})' if fitted else ''}, edge {edge}")
             lines.append(f"out of place: {self.discrepancy:.3g} eigenvalues, noise has up to {self.bound:.3g}")
-        shown = self.spikes if self.has_bulk else ()
-        for spike in shown[:MOST_LINES]:
+        for spike in self.spikes[:MOST_LINES]:
             strength = "" if np.isnan(spike.strength) else f", strength {spike.strength:.3g}"
             lines.append(f"stands out: {numbers.text(spike.value, 5)} (p {spike.p_value:.1e}{strength})")
-        if len(shown) > MOST_LINES:
-            lines.append(f"... and {len(shown) - MOST_LINES} more, in `spikes`")
+        if len(self.spikes) > MOST_LINES:
+            lines.append(f"... and {len(self.spikes) - MOST_LINES} more, in `spikes`")
         if self.tail is not None:
             lines.append(tail_in_words(self.tail))
         return lines

@@ -22,7 +22,8 @@ from presage.spectra.tails.power_tail import FEWEST as FEWEST_IN_TAIL
 from presage.spectra.tails.power_tail import PowerTail, power_tail
 
 FEWEST = 50  # values that are not zero from which on a type is told
-COLLAPSED, COLLAPSED_PART, MOSTLY_ZERO = 10, 0.02, 0.5  # values, or part of all, below which a rank has collapsed
+COLLAPSED, COLLAPSED_PART = 10, 0.02  # values, or part of all, below which a rank has collapsed
+MOSTLY_ZERO = 0.8  # part that is zero then; of 50 eigenvalues or more it always is
 FEW = 0.05  # part of all eigenvalues up to which those that stand out are spikes
 GAP = 10.0  # median spacings of the lower ones of many that stand out: such a gap makes spikes of them
 FAR = 0.25  # over the reach of the bulk: on a semicircle a strength of 2
@@ -66,8 +67,7 @@ def verdict(
 
 def _beside_a_bulk(bulk: BulkFit, n: int) -> tuple[str, str] | None:
     """Type and reason of a spectrum that is a bulk and a few values; None where it is not."""
-    k, name = len(bulk.spikes), bulk.bulk.name
-    fits = f"the bulk is a {name}" if name != "the given law" else "the bulk is as the given law says"
+    k, fits = len(bulk.spikes), f"the bulk is {bulk.bulk.called}"
     if k == 0 and bulk.strict:
         near = f"{bulk.discrepancy:.3g} eigenvalues are out of place, and noise has up to {bulk.bound:.3g}"
         return RANDOM, f"{fits} ({near}), and nothing stands out."
@@ -96,14 +96,14 @@ def _with_a_tail(bulk: BulkFit, tail: PowerTail | None, n: int, r: int) -> tuple
         where = f"{tail.size} eigenvalues over {tail.decades:.2g} powers of ten"
         return HEAVY, f"{where} fall as a power law, with a density x^-{tail.exponent:.4g}."
     if bulk.loose and k > FEW * n and bulk.farthest > FAR:
-        return DECAY, f"the bulk is a {bulk.bulk.name}, and {k} eigenvalues go on above it without a gap."
+        return DECAY, f"the bulk is {bulk.bulk.called}, and {k} eigenvalues go on above it without a gap."
     if bulk.loose and k == 0:
         far = f"{bulk.discrepancy:.3g} eigenvalues are out of place, and noise has up to {bulk.bound:.3g}"
-        shape = f"the bulk is near to a {bulk.bulk.name} but not as near as noise is ({far}), and nothing stands out"
+        shape = f"the bulk is near to {bulk.bulk.called} but not as near as noise is ({far}), and nothing stands out"
     elif bulk.loose:
         shape = f"{k} eigenvalues stand out of the bulk, too many for spikes and too near to it for a tail"
     else:
-        shape = f"the bulk is no law of noise (the nearest is a {bulk.bulk.name}, at a distance of {bulk.distance:.2g})"
+        shape = f"the bulk is no law of noise (the nearest is {bulk.bulk.called}, at a distance of {bulk.distance:.2g})"
     rest = (
         "and the power law in its tail is too small a part of it"
         if not wrong
@@ -132,7 +132,7 @@ def _no_power_law(tail: PowerTail | None) -> str:
 def _caveats(n: int, bulk: BulkFit | None, tail: PowerTail | None, bootstrap: int) -> tuple[str, ...]:
     said = []
     if n < FEWEST:
-        said.append(f"{n} eigenvalues are few: types are meant for {FEWEST} or more.")
+        said.append(f"there are few eigenvalues, n = {n}: types are meant for {FEWEST} or more.")
     if bulk is not None and bulk.loose and not bulk.settled:
         said.append("which eigenvalues stand out depends on where the fit begins: their number may be off by a few.")
     if tail is not None and not bootstrap:

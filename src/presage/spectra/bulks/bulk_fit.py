@@ -68,7 +68,7 @@ def strict_bound(size: int) -> float:
 
         N KS <= 3.6 + ln(max(N, 50)/100)/2
 
-    Eigenvalues of noise repel, so that their distribution function is within ``ln(N)/N`` of its limit.
+    Eigenvalues of noise repel, so that their distribution function is within ln(N)/N of its limit.
 
     Equation: derived: 99.5 % of what noise shows, of every family, at N = 100, 300 and 1000 (3.3, 3.95, 4.2).
     Checked: tests/spectra/test_classify_rates.py::test_the_rates_of_classify

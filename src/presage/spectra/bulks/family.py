@@ -22,6 +22,11 @@ class BulkFamily(ABC):
     zeros: int
 
     @property
+    def called(self) -> str:
+        """Its name in a sentence."""
+        return f"a {self.name}"
+
+    @property
     def size(self) -> int:
         """Eigenvalues in the bulk, zeros included."""
         return self.count + self.zeros

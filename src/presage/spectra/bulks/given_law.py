@@ -52,6 +52,10 @@ class GivenBulk(BulkFamily):
         return cls(count, zeros, law, right, 1.5 * top / height**1.5)
 
     @property
+    def called(self) -> str:
+        return self.name
+
+    @property
     def edge(self) -> float:
         return self.end
 

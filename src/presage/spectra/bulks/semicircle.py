@@ -53,7 +53,7 @@ def unit_strength(y: float) -> float:
 class SemicircleBulk(BulkFamily):
     """Wigner's semicircle, centre and radius free: the bulk of a symmetric matrix with independent entries.
 
-    The largest eigenvalue is near ``centre + 2 sigma`` and fluctuates by ``sigma N^(-2/3)`` times Tracy and Widom.
+    The largest eigenvalue is near its upper edge, two sigma above the centre, and fluctuates by ``sigma N^(-2/3)`` times Tracy and Widom.
 
     Equation: [TW96]: the edge of real symmetric Gaussian matrices.
     Checked: tests/spectra/test_bulks.py::test_the_largest_eigenvalue_of_noise_follows_tracy_and_widom
@@ -111,7 +111,7 @@ class SemicircleBulk(BulkFamily):
 class CutSemicircleBulk(BulkFamily):
     """A semicircle of which all below a cutoff is zero: noise in a layer whose factors are penalised.
 
-    The eigenvalues are ``scale (y - chi)_+`` with y of the unit semicircle; ``zeros/N = F(chi)`` fixes the cutoff.
+    The eigenvalues are ``scale (y - chi)_+`` with y of the unit semicircle; the part that is zero, F(chi), fixes the cutoff.
 
     Equation: derived: the learned spectrum of [BETKZ25] (13) without a target.
     Checked: tests/spectra/test_classify.py::test_noise_is_random_like
