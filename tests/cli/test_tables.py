@@ -55,7 +55,7 @@ def of_comparison(found: Any) -> list[Row]:
 
 
 def of_type(found: Any) -> list[Row]:
-    names = ("low", "high", "start", "p_value", "vuong_exponential", "vuong_lognormal", "lognormal")
+    names = ("low", "high", "start", "p_value", "vuong_exponential", "vuong_lognormal", "lognormal", "gain")
     tail = {name: found["tail"][name] for name in names}
     return [{"evidence": name, "value": value} for name, value in {**found["observables"], **tail}.items()]
 

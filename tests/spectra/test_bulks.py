@@ -9,9 +9,10 @@ from scipy import stats
 import presage as ps
 from presage.spectra.bulks import marchenko_pastur, semicircle
 from presage.spectra.bulks.bulk_fit import fit_bulk, strict_bound
+from presage.spectra.bulks.cut_semicircle import CutSemicircleBulk
 from presage.spectra.bulks.given_law import GivenBulk
 from presage.spectra.bulks.marchenko_pastur import MarchenkoPasturBulk
-from presage.spectra.bulks.semicircle import CutSemicircleBulk, SemicircleBulk
+from presage.spectra.bulks.semicircle import SemicircleBulk
 from presage.spectra.bulks.tracy_widom import exceedance, exceeded_with
 from tests.spectra.noise import cut, wigner, wishart
 

@@ -132,7 +132,7 @@ def test_a_heavy_tailed_factor_is_heavy_tailed():
 @pytest.mark.parametrize("spread", [1.0, 2.0])
 def test_a_lognormal_is_not_called_a_power_law(spread):
     kinds = [classify(np.exp(spread * rng(seed).standard_normal(400))).kind for seed in range(20)]
-    assert kinds.count("heavy-tailed") <= 1
+    assert kinds.count("heavy-tailed") <= 2  # by the tail alone it would be 13 of the second
 
 
 def test_an_exponential_is_not_called_a_power_law():

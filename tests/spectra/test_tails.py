@@ -76,6 +76,14 @@ def test_the_same_seed_gives_the_same_answer():
     assert power_tail(values, bootstrap=50, rng=rng(1)) != power_tail(values, bootstrap=50, rng=rng(2))
 
 
+def test_a_power_law_beats_the_lognormal_of_all_and_a_lognormal_does_not():
+    gains = [power_tail(pareto(2.0, 300, seed), bootstrap=0, rng=rng()).gain for seed in range(10)]
+    assert min(gains) > 10.0
+    other = [power_tail(rng(seed).lognormal(0.0, 2.0, 300), bootstrap=0, rng=rng()).gain for seed in range(20)]
+    assert np.median(other) < 1.5
+    assert np.mean(np.array(other) < 3.0) >= 0.9
+
+
 def test_equal_numbers_have_no_tail():
     assert power_tail(np.full(100, 3.0), bootstrap=10, rng=rng()) is None
 

@@ -173,7 +173,9 @@ def _size_of_zero(values: Floats, dtype: Any) -> float:
 
 def _learned(prediction: Prediction) -> SpectralLaw:
     """The law of the eigenvalues that a prediction has; complain about one of something else."""
-    must, reason = "have a law of eigenvalues", f"this prediction is of {prediction.spectrum_of}"
+    must, reason = "have a law of eigenvalues", "this prediction has no law of what is learned"
+    if prediction.spectrum_of != "eigenvalues":
+        reason = f"this prediction is of {prediction.spectrum_of}"
     try:
         law = prediction.learned_law
     except AttributeError as error:  # a fit that is the target itself says so

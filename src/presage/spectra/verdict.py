@@ -29,6 +29,7 @@ GAP = 10.0  # median spacings of the lower ones of many that stand out: such a g
 FAR = 0.25  # over the reach of the bulk: on a semicircle a strength of 2
 LEAST_P, LEAST_DECADES, SCORE = 0.02, 1.0, 1.64  # what a power law has to pass
 LOGNORMAL = 1.035  # Lilliefors' distance that one in a hundred lognormal samples exceeds
+GAIN = 3.0  # log-likelihood by which a power law has to beat the lognormal law of all then: twenty times as likely
 MOST_OF_ALL, MANY_OUT = 0.5, 0.2  # parts of the values that are a tail, or stand out, from which on it is the spectrum
 
 
@@ -124,7 +125,7 @@ def _no_power_law(tail: PowerTail | None) -> str:
         return f"an exponential is as likely (score {tail.vuong_exponential:+.2g})"
     if tail.vuong_lognormal <= -SCORE:
         return f"a lognormal is likelier (score {tail.vuong_lognormal:+.2g})"
-    if tail.lognormal <= LOGNORMAL and not tail.rigid:
+    if tail.lognormal <= LOGNORMAL and tail.gain <= GAIN and not tail.rigid:
         return "all positive eigenvalues are as lognormal numbers are, which look like a power law far out"
     return ""
 

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from presage.laws.spectral_law import Floats
+from presage.spectra.bulks.cut_semicircle import CutSemicircleBulk
 from presage.spectra.bulks.family import BulkFamily
 from presage.spectra.bulks.given_law import GivenBulk
 from presage.spectra.bulks.marchenko_pastur import MarchenkoPasturBulk
-from presage.spectra.bulks.semicircle import CutSemicircleBulk, SemicircleBulk
+from presage.spectra.bulks.semicircle import SemicircleBulk
 from presage.spectra.bulks.tracy_widom import exceedance, exceeded_with
 
 SURPRISE = 0.002  # probability with which the largest eigenvalue of noise is called one that stands out
@@ -113,9 +114,9 @@ def _without_spikes(values: Floats, zeros: int, made: Callable[[Floats, int], Bu
         seen.add(counted)
         below, above = counted
     inside = values[below : len(values) - above]
-    spikes = [_spike(bulk, x) for x in values[len(values) - above :][::-1]] + [_spike(bulk, x) for x in values[:below]]
+    spikes = _spikes(bulk, np.concatenate([values[len(values) - above :][::-1], values[:below]]))
     discrepancy = _discrepancy(bulk, inside)
-    return BulkFit(bulk, discrepancy, discrepancy / len(inside), tuple(spikes), settled)
+    return BulkFit(bulk, discrepancy, discrepancy / len(inside), spikes, settled)
 
 
 def _standing_out(values: Floats, bulk: BulkFamily, most: int) -> tuple[int, int]:
@@ -126,10 +127,11 @@ def _standing_out(values: Floats, bulk: BulkFamily, most: int) -> tuple[int, int
     return min(below, most // 2), min(above, most - min(below, most // 2))
 
 
-def _spike(bulk: BulkFamily, x: float) -> Spike:
-    beyond = max(x - bulk.edge, bulk.left - x)
-    p_value = float(exceedance(beyond / bulk.width))
-    return Spike(float(x), p_value, float(beyond / bulk.reach), bulk.strength(float(x)))
+def _spikes(bulk: BulkFamily, values: Floats) -> tuple[Spike, ...]:
+    """Each value with its probability, distance and strength."""
+    beyond = np.maximum(values - bulk.edge, bulk.left - values)
+    numbers = zip(values, exceedance(beyond / bulk.width), beyond / bulk.reach, strict=True)
+    return tuple(Spike(float(x), float(p), float(far), bulk.strength(float(x))) for x, p, far in numbers)
 
 
 def _discrepancy(bulk: BulkFamily, inside: Floats) -> float:

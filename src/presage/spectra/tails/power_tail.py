@@ -9,7 +9,7 @@ import numpy as np
 
 from presage.laws.spectral_law import Floats
 from presage.protocol.njit import njit
-from presage.spectra.tails.rival_tails import lilliefors, vuong_exponential, vuong_lognormal
+from presage.spectra.tails.rival_tails import by_all, lilliefors, vuong_exponential, vuong_lognormal
 
 FEWEST = 25  # numbers of a tail
 CANDIDATES = 80  # beginnings that are tried
@@ -34,6 +34,7 @@ class PowerTail(NamedTuple):
     vuong_exponential: float  # normal score of the likelihoods: positive speaks for the power law
     vuong_lognormal: float
     lognormal: float  # Lilliefors' distance of the logarithms of all positive values to a normal law
+    gain: float  # log of the likelihood of the tail over that by the lognormal law of all positive values
 
     @property
     def rigid(self) -> bool:
@@ -127,6 +128,7 @@ def power_tail(values: Floats, *, bootstrap: int, rng: np.random.Generator) -> P
         vuong_exponential=vuong_exponential(tail, likelihood),
         vuong_lognormal=vuong_lognormal(tail, likelihood),
         lognormal=lilliefors(logs),
+        gain=float(np.sum(likelihood - by_all(logs, first))),
     )
 
 

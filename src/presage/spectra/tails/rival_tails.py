@@ -73,6 +73,13 @@ def _ratio(t: float) -> float:
     return (1.0 + t * first) / first**2
 
 
+def by_all(logs: Floats, first: int) -> Floats:
+    """Log-likelihoods of increasing logarithms from the place `first` on, by the normal law of all, cut there."""
+    spread = max(float(np.std(logs, ddof=1)), 1e-300)
+    start = logs[first]
+    return cut_normal_likelihood(logs[first:] - start, (float(np.mean(logs)) - start) / spread, spread)
+
+
 def lilliefors(logs: Floats) -> float:
     """Distance of increasing numbers to the normal law of their mean and spread, in units in which 1.035 is surprising.
 
