@@ -465,13 +465,16 @@ class TestSpectrumType:
 
     def test_values_far_away_are_told(self):
         axes = ps.plot(ps.classify(wigner(300, np.random.default_rng(0), (90.0, 3.0))))
-        assert "1 further out, up to 90" in words(axes)
+        assert "1 of them further out, at 90" in words(axes)
         assert axes.get_xlim()[1] < 20.0
 
     def test_a_tail_on_logarithmic_axes(self):
         found = ps.classify(np.arange(1, 301) ** -1.25, bootstrap=20)
         histogram, tail = ps.plot(found)
-        assert "the nearest law, which is far" in " ".join(words(histogram).split())
+        told = " ".join(words(histogram).split())
+        assert "the nearest law, which is far" in told
+        assert "100 further out, at" in told
+        assert "stand out" not in told
         assert (tail.get_xscale(), tail.get_yscale()) == ("log", "log")
         (line,) = [one for one in tail.lines if one.get_linestyle() == "-"]
         slope = np.polyfit(np.log(line.get_xdata()), np.log(line.get_ydata()), 1)[0]

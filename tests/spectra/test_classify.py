@@ -244,6 +244,17 @@ def test_every_network_of_an_ensemble_is_classified():
     assert set(found.counts) <= set(KINDS)
 
 
+@pytest.mark.slow
+def test_trained_networks_are_of_the_type_of_their_prediction():
+    problem = ps.quadratic_network(ps.PowerLaw(1.25, 80), alpha=1.0, weight_decay=0.01, noise=1e-4)
+    trained = classify(ps.simulate(problem, d=80, seeds=2, n_test=50, processes=1))
+    predicted = classify(ps.solve(problem))
+    assert trained.counts == {"heavy-tailed": 2}
+    assert predicted.kind == "heavy-tailed"
+    for member in trained.members:
+        assert member.tail.low < predicted.exponent < member.tail.high
+
+
 def rows(*values):
     return SimpleNamespace(eigenvalues=np.array(values), seeds=tuple(range(len(values))), failures={}, caveats=("so",))
 

@@ -144,7 +144,7 @@ TAIL = {  # of a tail, what it is in words
     "vuong_exponential": "score against an exponential tail; above 1.64 the power law is likelier",
     "vuong_lognormal": "score against a lognormal tail; below -1.64 that is likelier",
     "lognormal": "distance of all positive eigenvalues to a lognormal law; up to 1.035 they may be one",
-    "gain": "log of how much likelier the power law is than that; above 3 it is clear",
+    "gain": "log of how much likelier the power law is than that; above 4 it is clear",
 }
 
 

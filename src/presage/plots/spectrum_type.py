@@ -48,8 +48,7 @@ def _histogram(axes: Any, found: SpectrumType) -> None:
     top = max(top, _bulk(axes, found.bulk, found.n, top))
     edge = found.bulk.bulk.edge
     low, high = min(0.0, float(inside[0]), found.bulk.bulk.left), max(float(inside[-1]), edge)
-    high = _spikes(axes, spikes, edge, low, high, top)
-    low = min(low, float(spikes.min(initial=low)))
+    low, high = _spikes(axes, found, spikes, (low, high), top)
     room = 0.04 * (high - low) or 1.0
     axes.set(xlim=(low - (room if low < 0.0 else 0.0), high + room), ylim=(0.0, top))
     axes.axvline(0.0, color=BLACK, linewidth=0.8)
@@ -75,23 +74,26 @@ def _bulk(axes: Any, fit: BulkFit, n: int, top: float) -> float:
     return ROOM * min(float(height.max()), CROWDED * top)
 
 
-def _spikes(axes: Any, spikes: Floats, edge: float, low: float, high: float, top: float) -> float:
-    """Strokes for what stands out, those too far away in words; the right end of the picture."""
-    if not len(spikes):
-        return high
-    end = edge + WIDE * (edge - low)
-    far = spikes[spikes > end]
-    shown = spikes[spikes <= end]
+def _spikes(axes: Any, found: SpectrumType, spikes: Floats, ends: tuple[float, float], top: float) -> Any:
+    """Strokes for what stands out, those too far away in words; the ends of the picture.
+
+    Where there is no bulk nothing stands out of one: what is beyond the edge of its nearest law is not drawn, and told.
+    """
+    (low, high), span = ends, WIDE * (ends[1] - ends[0])
+    near = (spikes >= low - span) & (spikes <= high + span) & found.has_bulk
+    far, shown = spikes[~near], spikes[near]
     if len(shown):
         label = f"{len(spikes)} stand{'s' if len(spikes) == 1 else ''} out"
         axes.vlines(shown, 0.0, STROKE * top, color=ORANGE, linewidth=1.2, label=label)
-        high = max(high, float(shown.max()))
+        low, high = min(low, float(shown.min())), max(high, float(shown.max()))
     if len(far):
-        words = f"{len(far)} further out, up to {spikes.max():.3g}"
+        where = f"{far.min():.3g}" if len(far) == 1 else f"{far.min():.3g} to {far.max():.3g}"
+        words = f"{len(far)}{' of them' if len(shown) else ''} further out, at {where}"
         axes.plot([], [], color=ORANGE, marker=">", linestyle=" ", label=words)
-        high = max(high, 0.5 * (edge + end))
-        axes.plot([high], [0.5 * STROKE * top], color=ORANGE, marker=">", linestyle=" ", clip_on=False)
-    return high
+        for marker, at, there in (("<", low, far.min() < low), (">", high, far.max() > high)):
+            if there:
+                axes.plot([at], [0.5 * STROKE * top], color=ORANGE, marker=marker, linestyle=" ", clip_on=False)
+    return low, high
 
 
 def _tail(axes: Any, found: SpectrumType) -> None:

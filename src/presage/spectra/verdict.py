@@ -29,7 +29,7 @@ GAP = 10.0  # median spacings of the lower ones of many that stand out: such a g
 FAR = 0.25  # over the reach of the bulk: on a semicircle a strength of 2
 LEAST_P, LEAST_DECADES, SCORE = 0.02, 1.0, 1.64  # what a power law has to pass
 LOGNORMAL = 1.035  # Lilliefors' distance that one in a hundred lognormal samples exceeds
-GAIN = 3.0  # log-likelihood by which a power law has to beat the lognormal law of all then: twenty times as likely
+GAIN = 4.0  # log-likelihood by which a power law has to beat the lognormal law of all then: fifty times as likely
 MOST_OF_ALL, MANY_OUT = 0.5, 0.2  # parts of the values that are a tail, or stand out, from which on it is the spectrum
 
 
