@@ -135,6 +135,21 @@ def thresholds_rows() -> list[Row]:
     return rows
 
 
+def classify_rows() -> list[Row]:
+    """The type of a spectrum of 1000 eigenvalues: of a power law, which takes longest, and of noise."""
+    n, rng = 1000, np.random.default_rng(0)
+    factor = rng.standard_normal((n, n))
+    spectra = {"power law": np.arange(1, n + 1) ** -1.25, "noise": np.linalg.eigvalsh(factor @ factor.T)}
+    rows = []
+    for name, values in spectra.items():
+        for draws, most in ((0, 0.1), (400, 0.5)):
+            ours = timed(lambda values=values, draws=draws: ps.classify(values, bootstrap=draws), 10)
+            note = f"""**Type of a spectrum, {name}, {draws} draws**: {ours.value.kind}, of {n} eigenvalues."""
+            work = f"classify, n={n}, {name}, {'no bootstrap' if not draws else f'{draws} draws'}"
+            rows.append(Row(work, f"<= {most:g} s", f"{ours}", (Check("time", ours.median <= most),), prose(note)))
+    return rows
+
+
 @dataclass(frozen=True)
 class Curve:
     """The straightforward method at some points of the curve."""
@@ -427,7 +442,7 @@ def measure(mode: str) -> tuple[list[Row], str]:
 
     section = ""
     say("Bayes points and thresholds")
-    rows = [*bayes_rows(), *thresholds_rows()]
+    rows = [*bayes_rows(), *thresholds_rows(), *classify_rows()]
     if mode != "quick":
         say("Bayes curve")
         row, section = curve_row(full=mode == "full")

@@ -81,8 +81,11 @@ from .protocol.verbs import (
     thresholds,
 )
 from .saved.file import load
+from .spectra.classify import classify
+from .spectra.ensemble_type import EnsembleType
 from .spectra.rectangular.convolution import RectangularConvolution, rectangular_functionals
 from .spectra.rectangular.denoising import SingularValueDenoiser
+from .spectra.spectrum_type import SpectrumType
 from .spectra.symmetric.denoising import Denoiser
 from .spectra.symmetric.free import FreeConvolution
 from .spectra.symmetric.functionals import functionals
@@ -122,6 +125,7 @@ __all__ = [
     "Embeddings",
     "Empirical",
     "Ensemble",
+    "EnsembleType",
     "ExplicitMap",
     "FreeConvolution",
     "Frobenius",
@@ -170,6 +174,7 @@ __all__ = [
     "SolveError",
     "Solver",
     "SpectralLaw",
+    "SpectrumType",
     "StateEvolution",
     "SweepInterrupted",
     "Thresholds",
@@ -188,6 +193,7 @@ __all__ = [
     "check_law",
     "check_model",
     "check_penalty",
+    "classify",
     "compare",
     "declared",
     "diagonal_network",

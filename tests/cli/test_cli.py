@@ -25,7 +25,19 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import presage as ps
-from presage.cli import errors, figure, lookup, models, options, predictions, problem_options, spectrum, sweep, training
+from presage.cli import (
+    classify,
+    errors,
+    figure,
+    lookup,
+    models,
+    options,
+    predictions,
+    problem_options,
+    spectrum,
+    sweep,
+    training,
+)
 from presage.cli.app import app
 from presage.cli.errors import CommandError, in_options, option, told
 from presage.cli.grids import grid
@@ -900,12 +912,12 @@ def test_a_fault_of_presage_is_told_apart_and_can_be_traced(monkeypatch):
 
 
 NAMES = ["solve", "curve", "spectrum", "thresholds", "bayes", "simulate", "compare", "sweep"]
-NAMES += ["figure", "where", "cite", "demo"]
+NAMES += ["classify", "figure", "where", "cite", "demo"]
 
 
 EXAMPLES = {
     name: lines
-    for module in (predictions, spectrum, training, sweep, figure, lookup)
+    for module in (predictions, spectrum, training, sweep, classify, figure, lookup)
     for name, lines in module.EXAMPLES.items()
 }
 

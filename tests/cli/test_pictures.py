@@ -19,9 +19,11 @@ COMMANDS = {
     "spectrum": ["spectrum", *QUADRATIC],
     "simulate": ["simulate", *QUADRATIC, "--d", "8", *SMALL],
     "compare": ["compare", *QUADRATIC, "--d", "8,12", *SMALL],
+    "classify": ["classify", "mp:0.5"],
     "sweep": ["sweep", "solve", *QUADRATIC, "--alpha", "0.5,2", "--workers", "1"],
 }
-PRINTED = {"curve": "test", "spectrum": "bulk", "simulate": "rank", "compare": "verdict", "sweep": "2 cells: 2 done."}
+PRINTED = {"curve": "test", "spectrum": "bulk", "simulate": "rank", "compare": "verdict", "classify": "random-like"}
+PRINTED |= {"sweep": "2 cells: 2 done."}
 
 
 def full(*_: Any, **__: Any) -> None:

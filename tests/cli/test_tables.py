@@ -54,6 +54,12 @@ def of_comparison(found: Any) -> list[Row]:
     ]
 
 
+def of_type(found: Any) -> list[Row]:
+    names = ("low", "high", "start", "p_value", "vuong_exponential", "vuong_lognormal", "lognormal", "gain")
+    tail = {name: found["tail"][name] for name in names}
+    return [{"evidence": name, "value": value} for name, value in {**found["observables"], **tail}.items()]
+
+
 def of_sweep(*axes: str) -> Callable[[Any], list[Row]]:
     def lines(found: Any) -> list[Row]:
         return [
@@ -85,6 +91,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], Callable[[Any], list[Row]]]] = {
         ("simulate", *NETWORKS, "--d", "10"),
         lambda found: answer(found, SOLVED[:-1], "mean", "± s.e."),
     ),
+    "classify": (("classify", "power:1.25,200", "--bootstrap", "20"), of_type),
     "compare": (("compare", *NETWORKS, "--d", "10,14,20"), of_comparison),
     "sweep solve": (
         ("sweep", "solve", "--alpha", "0.5,123456.75", "--noise", "0,0.5", "--workers", "1"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import presage as ps
 from presage.plots.panel import picture
 from presage.plots.plot import panels_of
 from presage.protocol.numbers import Measured, plus_minus
+from tests.spectra.noise import wigner
 
 QUADRATIC = ps.quadratic_network(ps.MarchenkoPastur(0.5), alpha=2.0, weight_decay=0.1, noise=0.5)
 MATRIX = ps.bilinear_regression(ps.GaussianProduct(0.5, 2.0), alpha=0.5, noise=0.1, weight_decay=0.2)
@@ -443,6 +445,51 @@ class TestEdges:
         box = axes.get_legend().get_window_extent()
         assert box.x1 <= axes.figure.bbox.x1
         assert repr(laws[1]) in " ".join(words(axes).split())
+
+
+class TestSpectrumType:
+    def test_a_bulk_and_what_stands_out(self):
+        found = ps.classify(wigner(300, np.random.default_rng(0), (3.0, 2.5)))
+        axes = ps.plot(found)
+        assert axes.get_title() == "bulk+spikes"
+        assert axes.get_xlabel() == "eigenvalue"
+        assert "semicircle (as near as noise)" in words(axes)
+        assert "2 stand out" in words(axes)
+        (line,) = [one for one in axes.lines if len(one.get_xdata()) > 100]
+        x, height = line.get_xdata(), line.get_ydata()
+        assert np.trapezoid(height, x) == pytest.approx(298 / 300, abs=1e-3)  # the part of all that is in the bulk
+        (stairs,) = [one for one in axes.patches if hasattr(one, "get_data")]
+        values, edges = stairs.get_data()[:2]
+        assert np.sum(values * np.diff(edges)) == pytest.approx(298 / 300)
+        assert axes.get_xlim()[1] > found.spikes[0].value
+
+    def test_values_far_away_are_told(self):
+        axes = ps.plot(ps.classify(wigner(300, np.random.default_rng(0), (90.0, 3.0))))
+        assert "1 of them further out, at 90" in words(axes)
+        assert axes.get_xlim()[1] < 20.0
+
+    def test_a_tail_on_logarithmic_axes(self):
+        found = ps.classify(np.arange(1, 301) ** -1.25, bootstrap=20)
+        histogram, tail = ps.plot(found)
+        told = " ".join(words(histogram).split())
+        assert "the nearest law, which is far" in told
+        assert "100 further out, at" in told
+        assert "stand out" not in told
+        assert (tail.get_xscale(), tail.get_yscale()) == ("log", "log")
+        (line,) = [one for one in tail.lines if one.get_linestyle() == "-"]
+        slope = np.polyfit(np.log(line.get_xdata()), np.log(line.get_ydata()), 1)[0]
+        assert slope == pytest.approx(1.0 - found.exponent)
+        assert ps.plot(found, show="tail").get_title() == "a power law: p = 1"
+        with pytest.raises(ps.InputError, match="be among spectrum, tail"):
+            ps.plot(found, show="rank")
+
+    def test_zeros_and_networks(self):
+        assert "400 eigenvalues (zero: 100 %)" in words(ps.plot(ps.classify(np.zeros(400))))
+        few = np.concatenate([np.zeros(400), [1.0, 2.0]])
+        assert "2 that are not zero" in words(ps.plot(ps.classify(few)))
+        rows = np.array([wigner(100, np.random.default_rng(seed)) for seed in range(3)])
+        found = ps.classify(SimpleNamespace(eigenvalues=rows))
+        assert ps.plot(found).get_title() == "random-like"
 
 
 class TestTrainedElsewhere:

@@ -167,6 +167,9 @@ def results() -> dict[str, Any]:
         "networks": networks[0],
         "failed": dataclasses.replace(networks[0], failures={1: "it was \ud83d late"}),
         "comparison": ps.compare(solution, *networks),
+        "spectrum type": ps.classify(np.arange(1.0, 101.0) ** -1.25, bootstrap=20),
+        "spectrum type, law": ps.classify(ps.Semicircle(1.0), law=ps.Semicircle(1.0)),
+        "networks, type": ps.classify(networks[0]),
         "own": Guess(Coin(2.0), 0.25, {3: (np.arange(2.0), np.arange(3.0))}),
     }
 
@@ -193,6 +196,9 @@ NAMES = [
     "networks",
     "failed",
     "comparison",
+    "spectrum type",
+    "spectrum type, law",
+    "networks, type",
     "own",
 ]
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from presage.cli import figure, lookup, predictions, spectrum, sweep, training
+from presage.cli import classify, figure, lookup, predictions, spectrum, sweep, training
 from presage.cli.errors import (
     DONE,
     FAILED,
@@ -158,6 +158,7 @@ for _module, _command, _cls in (
     (training, training.simulate, ProblemCommand),
     (training, training.compare, ProblemCommand),
     (sweep, sweep.sweep, ProblemCommand),
+    (classify, classify.classify, Command),
     (figure, figure.figure, Command),
     (lookup, lookup.where, Command),
     (lookup, lookup.cite, Command),

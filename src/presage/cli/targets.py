@@ -6,9 +6,9 @@ Which can be written for a field follows from the class that it declares.
 from __future__ import annotations
 
 import ast
-from pathlib import Path
 from typing import Any, NamedTuple
 
+from presage.cli.arrays import npy_file
 from presage.cli.errors import CommandError
 from presage.protocol.errors import InputError
 from presage.protocol.fields import Part
@@ -168,7 +168,7 @@ def _from_file(option: str, name: str, family: Family) -> Any:
 
     import presage as ps
 
-    array = _loaded(option, name)
+    array = npy_file(option, name)
     try:
         if family.of != SINGULAR_VALUES:
             return ps.Empirical(array)
@@ -177,31 +177,3 @@ def _from_file(option: str, name: str, family: Family) -> Any:
         return ps.SingularValueMasses.of_matrix(array)
     except (ValueError, TypeError, np.linalg.LinAlgError) as error:
         raise CommandError(f"`{option} {name}` makes no law: {error}") from None
-
-
-def _loaded(option: str, name: str) -> Any:
-    """The array of a file; what is no array of real numbers is refused by what it is."""
-    import numpy as np
-
-    must = f"`{option}` must be a .npy file of numbers: {name}"
-    path = Path(name)
-    if path.is_dir():
-        raise CommandError(f"{must} is a folder. Name a file in it.")
-    try:
-        array = np.load(path, allow_pickle=False)
-    except FileNotFoundError:
-        raise CommandError(
-            f"`{option}` names the file {name}, which does not exist. Save it with numpy.save first."
-        ) from None
-    except OSError as error:
-        raise CommandError(f"{must} cannot be read ({error.strerror or error}). Use another.") from None
-    except (ValueError, EOFError) as error:
-        kind = "holds objects" if "Object arrays" in str(error) else "is not one"
-        raise CommandError(f"{must} {kind}. Save numbers with numpy.save.") from None
-    if isinstance(array, np.lib.npyio.NpzFile):
-        with array:
-            held = f"is an .npz of {', '.join(array.files) or 'nothing'}"
-        raise CommandError(f"{must} {held}. Save one of its arrays with numpy.save.")
-    if array.dtype.kind not in "iuf":
-        raise CommandError(f"{must} holds {array.dtype}, and it must be real numbers. Save such with numpy.save.")
-    return array

@@ -67,11 +67,11 @@ def _head(kind: str, words: str) -> str:
 
 
 def _told(thing: Any) -> str:
-    """What stands beside the name of trained networks; "" for all else, where the problem stands there."""
+    """What stands beside the name of networks and of what has a verdict; "" where the problem stands there."""
     if isinstance(thing, TrainedElsewhere):
         return f"{thing.head}; {thing.solution.problem!r}. {thing.verdict}"
     if not isinstance(thing, Ensemble):
-        return ""
+        return str(getattr(thing, "verdict", ""))
     done = len(thing.seeds) - len(thing.failures)
     return f"{done} {thing.noun} of d = {thing.d}, trained by {thing.trainer!r}; {thing.problem!r}"
 

@@ -14,6 +14,7 @@ from presage.plots.learned import Learned, learned_by
 from presage.plots.networks import histogram_panel, seeds_panel
 from presage.plots.panel import Panel, drawn_into, drawn_on, given_axes, look, size
 from presage.plots.spectrum import spectrum_panel
+from presage.plots.spectrum_type import spectrum_type_panels
 from presage.plots.table import table_panels
 from presage.plots.thresholds import thresholds_panel
 from presage.plots.values import Value, values_panel
@@ -25,6 +26,8 @@ from presage.protocol.prediction import Result, SampleSizes
 from presage.protocol.problem import LearningProblem
 from presage.protocol.tabulated import is_optimum
 from presage.protocol.trained_elsewhere import TrainedElsewhere
+from presage.spectra.ensemble_type import EnsembleType
+from presage.spectra.spectrum_type import SpectrumType
 
 SPECTRUM = "spectrum"  # what `show` calls the law of what is learned
 
@@ -35,7 +38,8 @@ def plot(result: Any, *, ax: Any = None, show: str | Sequence[str] | None = None
     A prediction is drawn as the spectrum that is learned, with the target behind it, or as its numbers where it has no
     spectrum; an optimum likewise, at its best strength; thresholds as marks along the number of samples; trained
     networks as a histogram; a comparison as one panel an observable, trained means against 1/d beside the prediction;
-    networks trained elsewhere as a histogram over the predicted law, with the outliers marked;
+    networks trained elsewhere as a histogram over the predicted law, with the outliers marked; the type of a spectrum
+    as a histogram with the fitted bulk and, beside it, the tail that was fitted;
     the table of a sweep as curves with error bands, or as a map over two grids of numbers; a law as its density.
 
     Args:
@@ -79,6 +83,8 @@ def panels_of(result: Any, show: Sequence[str] = ()) -> list[Panel]:
         return [elsewhere_panel(result, Learned.of(result.solution))]
     if isinstance(result, SampleSizes):
         return [thresholds_panel(result, _chosen(result.observables, show) or result.observables)]
+    if isinstance(result, SpectrumType | EnsembleType):
+        return _of_type(result, show)
     if isinstance(result, Result):
         return [_of_prediction(result, show)]
     if is_optimum(result):
@@ -154,6 +160,14 @@ def _of_comparison(found: Comparison, show: Sequence[str]) -> list[Panel]:
     if has_spectrum and SPECTRUM in names:
         rows[SPECTRUM] = histogram_panel(found.ensembles, learned if isinstance(learned, Learned) else None)
     return [rows[name] for name in names]
+
+
+def _of_type(found: SpectrumType | EnsembleType, show: Sequence[str]) -> list[Panel]:
+    """The panels of one spectrum; of several networks those of a typical one."""
+    one = found.typical if isinstance(found, EnsembleType) else found
+    panels = {panel.name: panel for panel in spectrum_type_panels(one)}
+    _chosen((), show, tuple(panels))
+    return [panels[name] for name in show or panels]
 
 
 def _of_law(law: Any, show: Sequence[str], name: str = "") -> Panel:

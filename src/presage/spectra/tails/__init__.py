@@ -1,0 +1,1 @@
+"""Power laws in the upper end of a spectrum."""
