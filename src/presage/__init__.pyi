@@ -39,6 +39,7 @@ from .models.attention.theory.low_rank import low_rank_bayes_error, low_rank_err
 from .models.attention.theory.order_parameters import Conjugates, Overlaps
 from .models.attention.theory.regularization import Optimum
 from .models.attention.theory.ridgeless import RidgelessSolution
+from .models.attention.theory.scaling.answer import PowerLawScaling
 from .models.attention.theory.solution import Bulk, Solution
 from .models.attention.theory.solve import ExplicitMap, Solver, StateEvolution
 from .models.attention.theory.thresholds import Thresholds
@@ -63,7 +64,7 @@ from .protocol.observables import Observable
 from .protocol.prediction import Prediction, Result, SampleSizes
 from .protocol.problem import LearningProblem
 from .protocol.report import Report
-from .protocol.scaling import Boundary, Scaling, ScalingLaw
+from .protocol.scaling import Boundary, Scaling, ScalingCurve, ScalingLaw
 from .protocol.trained_elsewhere import TrainedElsewhere
 from .protocol.trainer import Trainer
 from .protocol.verbs import (
@@ -144,6 +145,7 @@ __all__ = [
     "Penalty",
     "PointMasses",
     "PowerLaw",
+    "PowerLawScaling",
     "Prediction",
     "Problem",
     "ProximalGradient",
@@ -155,6 +157,7 @@ __all__ = [
     "RidgelessSolution",
     "SampleSizes",
     "Scaling",
+    "ScalingCurve",
     "ScalingLaw",
     "Semicircle",
     "Setting",

@@ -1,0 +1,1 @@
+"""Scaling laws of targets whose eigenvalues fall as a power of their rank."""
