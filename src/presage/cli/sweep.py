@@ -51,6 +51,7 @@ RUNS = {  # what can be computed over a grid, and the verb of the library that d
     "ridgeless": "ridgeless",
     "optimal": "optimal_regularization",
     "thresholds": "thresholds",
+    "scaling": "scaling",
 }
 
 

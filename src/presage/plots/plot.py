@@ -13,6 +13,7 @@ from presage.plots.elsewhere import elsewhere_panel
 from presage.plots.learned import Learned, learned_by
 from presage.plots.networks import histogram_panel, seeds_panel
 from presage.plots.panel import Panel, drawn_into, drawn_on, given_axes, look, size
+from presage.plots.scaling import scaling_panel
 from presage.plots.spectrum import spectrum_panel
 from presage.plots.table import table_panels
 from presage.plots.thresholds import thresholds_panel
@@ -23,6 +24,7 @@ from presage.protocol.ensemble import Ensemble
 from presage.protocol.observables import Observable, by_name
 from presage.protocol.prediction import Result, SampleSizes
 from presage.protocol.problem import LearningProblem
+from presage.protocol.scaling import Scaling
 from presage.protocol.tabulated import is_optimum
 from presage.protocol.trained_elsewhere import TrainedElsewhere
 
@@ -35,6 +37,7 @@ def plot(result: Any, *, ax: Any = None, show: str | Sequence[str] | None = None
     A prediction is drawn as the spectrum that is learned, with the target behind it, or as its numbers where it has no
     spectrum; an optimum likewise, at its best strength; thresholds as marks along the number of samples; trained
     networks as a histogram; a comparison as one panel an observable, trained means against 1/d beside the prediction;
+    a scaling law as the exact error against the number of samples among the laws of its phases;
     networks trained elsewhere as a histogram over the predicted law, with the outliers marked;
     the table of a sweep as curves with error bands, or as a map over two grids of numbers; a law as its density.
 
@@ -79,6 +82,8 @@ def panels_of(result: Any, show: Sequence[str] = ()) -> list[Panel]:
         return [elsewhere_panel(result, Learned.of(result.solution))]
     if isinstance(result, SampleSizes):
         return [thresholds_panel(result, _chosen(result.observables, show) or result.observables)]
+    if isinstance(result, Scaling):
+        return _of_scaling(result, show)
     if isinstance(result, Result):
         return [_of_prediction(result, show)]
     if is_optimum(result):
@@ -133,6 +138,12 @@ def _of_prediction(result: Any, show: Sequence[str], title: str = "") -> Panel:
     return values_panel(
         [Value(one.axis, float(getattr(result, one.name)), float(bars.get(one.name, np.nan))) for one in named], title
     )
+
+
+def _of_scaling(result: Scaling, show: Sequence[str]) -> list[Panel]:
+    """The error around the point among its laws, or numbers that are named."""
+    chosen = _chosen(result.observables, show)
+    return [_of_prediction(result, show)] if chosen else [scaling_panel(result)]
 
 
 def _of_networks(ensemble: Any, show: Sequence[str]) -> list[Panel]:
