@@ -25,7 +25,19 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import presage as ps
-from presage.cli import errors, figure, lookup, models, options, predictions, problem_options, spectrum, sweep, training
+from presage.cli import (
+    errors,
+    figure,
+    lookup,
+    models,
+    options,
+    predictions,
+    problem_options,
+    scaling,
+    spectrum,
+    sweep,
+    training,
+)
 from presage.cli.app import app
 from presage.cli.errors import CommandError, in_options, option, told
 from presage.cli.grids import grid
@@ -899,13 +911,13 @@ def test_a_fault_of_presage_is_told_apart_and_can_be_traced(monkeypatch):
     assert isinstance(result.exception, TypeError)
 
 
-NAMES = ["solve", "curve", "spectrum", "thresholds", "bayes", "simulate", "compare", "sweep"]
+NAMES = ["solve", "curve", "spectrum", "thresholds", "bayes", "scaling", "simulate", "compare", "sweep"]
 NAMES += ["figure", "where", "cite", "demo"]
 
 
 EXAMPLES = {
     name: lines
-    for module in (predictions, spectrum, training, sweep, figure, lookup)
+    for module in (predictions, scaling, spectrum, training, sweep, figure, lookup)
     for name, lines in module.EXAMPLES.items()
 }
 
@@ -928,7 +940,7 @@ def test_every_command_is_there_with_an_example():
 def test_problem_options_have_one_wording_everywhere():
     """Commands that take a problem take the same options, described by the same words."""
     described: dict[str, set[str]] = {}
-    for name in ("solve", "curve", "spectrum", "thresholds", "bayes", "simulate", "compare", "sweep"):
+    for name in ("solve", "curve", "spectrum", "thresholds", "bayes", "scaling", "simulate", "compare", "sweep"):
         command = commands()[name]
         arguments = ["solve"] if name == "sweep" else []
         for param in command.get_params(command.make_context(name, arguments)):
@@ -1119,7 +1131,7 @@ OPTIONS |= {"trainer": "amp", "target": "mp:0.5"}
         ("alpha d^2 is the number of samples", "alpha d^2 is the number of samples"),
         ("the channel is Softmax(n_tokens=2, beta=1.0)", "the channel is Softmax(n_tokens=2, beta=1.0)"),
         ('Use <dtype="float64">.', 'Use dtype="float64".'),  # no option of a command
-        ("Use <scaling()>.", "Use scaling(problem)."),
+        ("Use <bayes_curve()>.", "Use bayes_curve(problem)."),
     ],
 )
 def test_messages_speak_of_options(text, words):

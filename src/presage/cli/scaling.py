@@ -26,9 +26,8 @@ if TYPE_CHECKING:
 
 EXAMPLES = {
     "scaling": (
-        "presage scaling --model quadratic --target power:1.25,1000 --n 100000 --d 1000 --noise 0.5",
-        "presage scaling --model quadratic --target power:2,1000 --alpha 20 --noise 0.5 --json",
-        "presage sweep scaling --model quadratic --target power:1.25,1000 --alpha 0.001:10:20log --noise 0.5",
+        "presage scaling --model quadratic --target power:1.25,400 --n 40000 --d 400",
+        "presage scaling --model quadratic --target power:2,400 --alpha 20 --json",
     ),
 }
 Factor = Annotated[

@@ -109,7 +109,7 @@ class Scaling(Result):
     def told(self) -> list[tuple[str, str, str]]:
         """What is no number of its own, for a table: a name, a value and a meaning in words each."""
         law = self.law
-        rows = [("phase", law.phase, law.words), ("law", "exact" if law.exact else "leading order", law.formula)]
+        rows = [("phase", law.phase, law.words), ("law", "exact" if law.exact else "leading", law.formula)]
         for edge in self.boundaries:
             known = "exact" if edge.exact else "within a factor 2"
             rows.append((f"boundary_in_{edge.field}", f"{edge.value:.4g}", f"to {edge.there}, {known}"))

@@ -76,7 +76,9 @@ def in_brief(result: Any) -> str:
         unusual = [row.name for row in result.rows if not row.usual]
         return f"<{kind} of {result.head}: {f'unusual {_listed(unusual)}' if unusual else 'all as predicted'}>"
     words = [f"{name} {getattr(result, name)}" for name in getattr(result, "in_words", ())]
-    told = ", ".join([*words, *(f"{line.name}={numbers.text(line.value)}" for line in lines_of(result)[:FEW])])
+    kinds = {one.name for one in getattr(result, "observables", ()) if one.stands_for}  # they are told in words
+    lines = [line for line in lines_of(result) if line.name not in kinds][:FEW]
+    told = ", ".join([*words, *(f"{line.name}={numbers.text(line.value)}" for line in lines)])
     if isinstance(result, Ensemble):
         done = len(result.seeds) - len(result.failures)
         told = f"{done} {result.noun} of d = {result.d} by {type(result.trainer).__name__}: {told}"

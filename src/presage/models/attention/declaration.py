@@ -217,6 +217,12 @@ THRESHOLDS = (
 )
 
 SCALING = (
+    Observable(
+        "phase_number",
+        "the phase, by its place in the list",
+        "phase",
+        stands_for=("Ia", "Ib", "II", "III", "IV", "V", "peak", "VIa", "VIb"),
+    ),
     Observable("error", "exact estimation error |S_fit - S_0|_F^2 / d", "estimation error"),
     Observable("law_value", "what the law of the phase says", "leading law"),
     Observable("composite", "isolated features on a semicircle of noise", "composite law"),
@@ -228,13 +234,6 @@ SCALING = (
         "local_exponent_weight_decay",
         "of the exact error around here, in weight decay",
         "local exponent in weight decay",
-    ),
-    Observable(
-        "phase_number",
-        "the phase, by its place in the list",
-        "phase",
-        brief=False,
-        stands_for=("Ia", "Ib", "II", "III", "IV", "V", "peak", "VIa", "VIb"),
     ),
 )
 

@@ -93,7 +93,10 @@ def test_a_narrow_student_is_said_to_be_one():
     ("problem", "sentence"),
     [
         (PROBLEM.replace(target=ps.MarchenkoPastur(0.5)), "`target` must be a PowerLaw: a scaling law is what"),
-        (PROBLEM.replace(target=ps.PowerLaw(0.5, 100)), "`gamma` must be above 1/2: up to there most of the second"),
+        (
+            PROBLEM.replace(target=ps.PowerLaw(0.5, 100)),
+            "`target` must have gamma above 1/2: up to there most of the second",
+        ),
         (PROBLEM.replace(channel=ps.Softmax(2)), "`channel` must be Linear: .*those of softmax attention are not"),
         (PROBLEM.replace(channel=ps.Huber(1, 1.0)), "`channel` must be Linear: the laws are those of the square loss"),
         (PROBLEM.replace(penalty=ps.Frobenius(0.1)), "`penalty` must be NuclearPSD: the laws are those of weight"),

@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from presage.laws.spectral_law import Floats
 from presage.models.attention.theory.scaling.composite import FULL
 from presage.models.attention.theory.scaling.laws import B, law_all_learned, law_IV, reduced_weight_decay, uniform_V
 from presage.models.attention.theory.scaling.power_law_units import PowerLawUnits
 
 NEWTON_STEPS = 60
+MOST_OF_V = 0.5  # alpha beyond the threshold of interpolation of any target
 HALVINGS = 60
 
 
@@ -24,7 +26,7 @@ def top_edge(units: PowerLawUnits, delta: float) -> float:
 
     ``x = u + (t/d) sum_i 1/(u - s_i)`` at the u above all s_i with ``(t/d) sum_i 1/(u - s_i)^2 = 1``.
 
-    Equation: derived: [Biane], the edge where ``v(u)`` vanishes.
+    Equation: derived: the edge of the curve of the free convolution, where its height ``v(u)`` vanishes.
     Checked: tests/models/attention/theory/scaling/test_boundaries.py::test_top_edge_is_that_of_the_free_convolution
     """
     s, w = units.eigenvalues, delta**2 / units.d
@@ -102,17 +104,18 @@ def IV_V(units: PowerLawUnits, D: float) -> float:
     return exp(0.5 * (low + high))
 
 
-def noise_costs_more(units: PowerLawUnits, alpha: Any, L: Any, D: float) -> Any:
+def noise_costs_more(units: PowerLawUnits, alpha: Floats, L: Floats, D: float) -> Any:
     """Whether fitted noise costs more than features: V from IV at any weight decay, which cuts the noise.
 
     Equation: derived: ``R_V > R_IV`` with the law of V uniform in alpha and weight decay.
     Checked:
         tests/models/attention/theory/scaling/test_phase.py::test_structure_agrees_with_the_boundaries_within_a_factor_two
     """
-    if D == 0.0:
-        return np.zeros(np.shape(alpha), dtype=bool)
-    noise = np.array([uniform_V(a, D, w) for a, w in zip(np.ravel(alpha), np.ravel(L), strict=True)])
-    return noise.reshape(np.shape(alpha)) > law_IV(units, alpha, D)
+    # Weight decay cuts noise: where it costs less without, it costs less with it, and from 1/4 on other laws hold.
+    maybe = (alpha > IV_V(units, D)) & (alpha < MOST_OF_V)
+    noise = np.zeros(np.shape(alpha))
+    noise[maybe] = [uniform_V(a, D, w) for a, w in zip(alpha[maybe], L[maybe], strict=True)]
+    return noise > law_IV(units, alpha, D)
 
 
 def II_III(units: PowerLawUnits) -> float:

@@ -17,7 +17,7 @@ from presage.protocol.njit import njit
 
 B = 16.0 / (105.0 * pi) * (15.0 * pi / 4.0) ** 1.4  # 1.53261971
 NEWTON_STEPS = 60
-HALVINGS = 80
+HALVINGS = 60
 
 
 def law_Ia(alpha: Any, D: float) -> Any:

@@ -15,7 +15,7 @@ from presage.models.attention.theory.scaling.phase import PHASES, Place, phase_b
 STEP = log(1.1)  # of the walk along a field
 FAR = 45.0  # e-folds that it goes
 HALVINGS = 50
-FINE, REFINEMENTS = 100, 6  # points between two of the walk, and how often they are refined: to rounding
+FINE, REFINEMENTS = 33, 7  # points between two of the walk, and how often they are refined: to rounding
 EXACT = ({"III", "VIb"},)  # pairs whose boundary is exact; that of Ib is too
 FIELDS = {"n": "alpha", "weight_decay": "L"}
 

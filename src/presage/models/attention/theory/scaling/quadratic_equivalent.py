@@ -68,16 +68,16 @@ def _power_law(problem: Problem) -> PowerLaw:
             "a scaling law is what eigenvalues that fall as a power of their rank make of the error; "
             "of another spectrum the error has no exponent",
             target,
-            "Use for example PowerLaw(gamma=1.25, d=1000), or <solve()> at several <alpha>.",
+            "Use for example <target=PowerLaw(1.25, 1000)>, or <solve()> at several <alpha>.",
         )
     if target.gamma <= LEAST_GAMMA:
         raise checks.complaint(
-            "gamma",
-            "be above 1/2",
+            "target",
+            "have gamma above 1/2",
             "up to there most of the second moment is in the smallest eigenvalues, sum i^(-2 gamma) grows with d, and "
             "the prefactors 1/(2 gamma - 1) of the laws diverge",
-            target.gamma,
-            "Use <gamma=1.25>, or <solve()>, which takes any gamma.",
+            target,
+            "Use for example <target=PowerLaw(1.25, 1000)>, or <solve()>, which takes any gamma.",
         )
     return target
 
