@@ -506,8 +506,8 @@ class TestScaling:
 
     def test_a_sweep_is_a_map_of_phases_with_their_names(self):
         problem = ps.quadratic_network(ps.PowerLaw(1.25, 50), alpha=0.1, weight_decay=0.01, noise=0.5)
-        grids = {"alpha": np.geomspace(1e-2, 1e2, 8), "weight_decay": np.geomspace(1e-3, 1e2, 7)}
-        table = ps.sweep(problem, ps.scaling, **grids, factor=None, processes=1)
+        alpha, weight_decay = np.geomspace(1e-2, 1e2, 8), np.geomspace(1e-3, 1e2, 7)
+        table = ps.sweep(problem, ps.scaling, alpha=alpha, weight_decay=weight_decay, factor=None, processes=1)
         names = {str(name) for name in table.phase.values.ravel()}
         meanings = table.phase_number.attrs["flag_meanings"].split()
         assert [meanings[int(number)] for number in table.phase_number.values.ravel()] == list(

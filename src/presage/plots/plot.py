@@ -141,9 +141,9 @@ def _of_prediction(result: Any, show: Sequence[str], title: str = "") -> Panel:
 
 
 def _of_scaling(result: Scaling, show: Sequence[str]) -> list[Panel]:
-    """The error around the point among its laws, or numbers that are named."""
-    chosen = _chosen(result.observables, show)
-    return [_of_prediction(result, show)] if chosen else [scaling_panel(result)]
+    """The error around the point among its laws; numbers where they are named, or where the model has no curve."""
+    curve = None if _chosen(result.observables, show) else result.curve()
+    return [_of_prediction(result, show) if curve is None else scaling_panel(result, curve)]
 
 
 def _of_networks(ensemble: Any, show: Sequence[str]) -> list[Panel]:

@@ -18,11 +18,10 @@ LINES = ("--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 ROOM = 2.0  # above and below the exact curve, as a factor: laws beyond are cut, which the curve itself never is
 
 
-def scaling_panel(found: Scaling) -> Panel:
+def scaling_panel(found: Scaling, curve: ScalingCurve) -> Panel:
     """The exact error with a dot at the point, a line for each law over its phase, and the boundaries."""
 
     def draw(axes: Any) -> None:
-        curve = found.curve()
         for number, (phase, (x, value)) in enumerate(curve.laws.items()):
             style = {"linestyle": LINES[number % len(LINES)], "color": COLOURS[number % len(COLOURS)]}
             axes.plot(x, value, **style, linewidth=1.2, label=f"law of {phase}")

@@ -102,9 +102,9 @@ class Scaling(Result):
         """Plain sentences: what is a leading order only, and where no plateau exists."""
         return (*self.problem.notes, *self.notes)
 
-    def curve(self) -> ScalingCurve:
-        """The exact error around the point, with the laws of the phases that it passes: what a picture shows."""
-        raise NotImplementedError
+    def curve(self) -> ScalingCurve | None:
+        """The exact error around the point, with the laws of the phases that it passes; None where a model has none."""
+        return None
 
     def told(self) -> list[tuple[str, str, str]]:
         """What is no number of its own, for a table: a name, a value and a meaning in words each."""

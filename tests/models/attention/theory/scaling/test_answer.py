@@ -5,11 +5,13 @@ from __future__ import annotations
 import itertools
 import json
 import pickle
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import presage as ps
+from presage.models.attention.theory.scaling import answer
 from tests.models.attention.theory.scaling.point import network
 
 PROBLEM = network(1.25, 1000, 1e4, 30.0)
@@ -58,6 +60,30 @@ def test_local_exponents_can_be_left_out():
     assert "local_exponent_n" not in quick.as_dict()["observables"]
     with pytest.raises(ps.InputError, match="`factor` must be a finite number > 1"):
         ps.scaling(PROBLEM, factor=1.0)
+
+
+class Tuned(NamedTuple):
+    best_weight_decay: float
+    best_error: float
+
+
+ASKED: list[Any] = []
+
+
+def tuned(problem: Any, solution: Any) -> Tuned:
+    ASKED.append(problem)
+    return Tuned(2.0 * problem.penalty.weight_decay, 0.5 * solution.estimation_error)
+
+
+def test_further_numbers_are_computed_when_asked_for(monkeypatch):
+    place = f"{__name__}:tuned"
+    monkeypatch.setattr(answer, "FURTHER", {"best_weight_decay": place, "best_error": place})
+    found = ps.scaling(PROBLEM, factor=None)
+    assert ASKED == []
+    assert (found.best_weight_decay, found.best_error) == (60.0, 0.5 * found.error)
+    assert ASKED == [PROBLEM]
+    with pytest.raises(AttributeError, match="'PowerLawScaling' object has no attribute 'bayes_error'"):
+        _ = found.bayes_error
 
 
 def test_linear_attention_counts_its_components():
@@ -114,6 +140,9 @@ def test_caveats_say_where_there_is_no_plateau():
     assert any("gamma = 0.75 is below 1: no plateau exists" in line for line in below.caveats)
     assert any("composite law is up to half too high" in line for line in below.caveats)
     assert any("10 samples a dimension" in line for line in below.caveats)
+    few = ps.scaling(network(1.25, 1000, 2.0, 1e-3), factor=None)
+    assert few.learned == 1
+    assert any(line.startswith("1 of the features is learned: the law is one of many") for line in few.caveats)
     clean = ps.scaling(network(1.25, 1000, 50.0, 1e-6, 0.0), factor=None)
     assert not any("plateau" in line for line in clean.caveats)
     exact = ps.scaling(network(0.75, 300, 3e6, 1e-3), factor=None)
@@ -121,6 +150,10 @@ def test_caveats_say_where_there_is_no_plateau():
     assert not any("leading order" in line for line in exact.caveats)
     peak = ps.scaling(network(1.25, 1000, 251.0, 1e-3), factor=None)
     assert any("saturates at an error of 46.9" in line for line in peak.caveats)
+    assert any("d = 1000 is small for the law of the peak" in line for line in peak.caveats)
+    steep = ps.scaling(network(2.0, 1000, 250.0, 1e-3), factor=None)
+    assert steep.phase == "peak"
+    assert not any("small for the law of the peak" in line for line in steep.caveats)
 
 
 def test_a_curve_goes_through_the_point_and_beyond_its_boundaries():

@@ -19,9 +19,14 @@ from tests.models.attention.theory.scaling.point import network, place
 @pytest.mark.parametrize("gamma", [0.75, 1.25, 2.0])
 def test_exponents_are_slopes_of_the_laws(phase, gamma):
     """Deep inside of each, where its leading term is all: a difference of logarithms is the exponent."""
-    alpha, L = {"Ia": (1e-9, 1.0), "III": (1e9, 1e9), "IV": (1e9, 1.0), "VIa": (1e6, 1.0), "VIb": (1e6, 1e-3)}.get(
-        phase, (1.0, 1.0)
-    )
+    alpha, L = {
+        "Ia": (1e-9, 1.0),
+        "V": (1e-9, 1.0),
+        "III": (1e9, 1e9),
+        "IV": (1e9, 1.0),
+        "VIa": (1e6, 1.0),
+        "VIb": (1e6, 1e-3),
+    }.get(phase, (1.0, 1.0))
     here, f = place(gamma, 1000, 1000.0, 1.0)._replace(alpha=alpha, L=L), 1.01
     slopes = {
         "n": log(law_value(here._replace(alpha=here.alpha * f), phase) / law_value(here, phase)) / log(f),
@@ -79,6 +84,14 @@ def test_exponents_where_nothing_is_learned():
         assert found.local_exponents == pytest.approx({"n": 0.0, "weight_decay": 0.0}, abs=0.03)
 
 
+@pytest.mark.slow
+def test_a_peak_of_another_gamma():
+    found = ps.scaling(network(1.25, 100_000, 25_000.0, 1e-3))
+    assert found.error == pytest.approx(8.347, abs=5e-4)
+    assert found.error / found.law_value == pytest.approx(0.950, abs=5e-4)
+    assert found.local_exponent_weight_decay == pytest.approx(-0.662, abs=0.01)
+
+
 def test_peak():
     """Check value 6 of the theory, and the slope of the peak in weight decay."""
     found = ps.scaling(network(2.0, 100_000, 25_000.0, 1e-4))
@@ -110,6 +123,7 @@ def test_noiseless_IV(gamma, slope, ratio):
         assert here == pytest.approx(0.00697965706, rel=1e-8)
 
 
+@pytest.mark.slow
 def test_local_slopes_from_IV_into_V():
     """At d = 1e5 the error has no plateau: the slopes run from -.66 to +.22 within two decades."""
     slopes = []

@@ -92,7 +92,8 @@ def test_uniform_V_check_values(alpha, error):
 
 
 def test_uniform_V_tends_to_its_law():
-    assert laws.uniform_V(1e-9, 0.5) == pytest.approx(laws.law_V(1e-9, 0.5), rel=1e-3)
+    assert laws.uniform_V(1e-9, 0.5) == pytest.approx(0.125 * laws.B * 1e-9**0.4, rel=1e-3)
+    assert pytest.approx(1.53261971, abs=5e-9) == laws.B
     slopes = [
         np.log(laws.uniform_V(a * 1.001, 0.5) / laws.uniform_V(a / 1.001, 0.5)) / (2 * np.log(1.001))
         for a in (1e-6, 1e-4, 1e-3, 0.01, 0.1)

@@ -6,6 +6,8 @@ import pytest
 
 import presage as ps
 from presage.models.attention.theory.scaling import boundaries
+from presage.models.attention.theory.scaling.law_here import law_value
+from presage.models.attention.theory.scaling.local_exponents import exact_error
 from presage.models.attention.theory.scaling.neighbours import FIELDS, neighbours
 from presage.models.attention.theory.scaling.phase import PHASES, Place, phase_by_boundaries
 from tests.models.attention.theory.scaling.point import network, place
@@ -71,3 +73,33 @@ def test_a_point_in_a_crossover_says_so():
     edge = next(e for e in found.boundaries if e.there == "IV")
     assert edge.value > 48_000
     assert edge.value < 2 * 48_000
+
+
+@pytest.mark.parametrize("gamma", [1.25, 2.0])
+def test_at_a_boundary_the_exact_error_is_near_the_laws(gamma):
+    """Of every boundary that the points of the table see, along both fields: the exact curve crosses over there.
+
+    Next to II the law of II is meant, since the other side's is that of little weight decay, and next to Ia that of Ia,
+    since the law of IV is one of many features. The law of the peak is not seen at d = 1000 for gamma = 1.25.
+    """
+    seen = set()
+    for phase in ("II", "IV", "V", "peak", "VIa"):
+        n_eff, L = POINTS[phase][2:4]
+        here = place(gamma, 1000, n_eff, L)
+        for edge in neighbours(here, phase):
+            at = moved_to(here, FIELDS[edge.field], edge.value)
+            pair = frozenset((edge.here, edge.there))
+            known = pair in seen
+            seen.add(pair)
+            if known or at.alpha > 1e6 or ("peak" in pair and gamma == 1.25):
+                continue
+            exact = exact_error(network(gamma, 1000, n_eff, L), here, at.alpha, at.L)
+            meant = (pair & {"II"}) or (pair & {"Ia"}) or pair
+            ratios = [exact / law_value(at, name) for name in meant]
+            assert all(0.5 < ratio < 2.0 for ratio in ratios), (sorted(pair), ratios)
+    assert {
+        frozenset(("II", "VIa")),
+        frozenset(("IV", "V")),
+        frozenset(("V", "peak")),
+        frozenset(("peak", "VIa")),
+    } <= seen

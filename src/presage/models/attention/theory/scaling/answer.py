@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import sqrt
-from typing import final
+from typing import Any, final
 
 from presage.models.attention.declaration import SCALING
 from presage.models.attention.problem import Problem
@@ -19,8 +20,12 @@ from presage.models.attention.theory.scaling.quadratic_equivalent import Quadrat
 from presage.models.attention.theory.solution import Solution
 from presage.models.attention.theory.solve import ExplicitMap, solve
 from presage.protocol import checks
+from presage.protocol.model import found
 from presage.protocol.scaling import Boundary, Scaling, ScalingCurve
 
+# Numbers that take longer than all the rest, each with the place of the function that has it: of a problem and its
+# solution it makes a named tuple with that name. In the declaration they are observables that are `costly`.
+FURTHER: dict[str, str] = {}
 FACTOR = 3.0  # either side of a point, over which a local exponent is taken
 LARGEST_FACTOR = 1e3
 
@@ -28,7 +33,10 @@ LARGEST_FACTOR = 1e3
 @final
 @dataclass(frozen=True)
 class PowerLawScaling(Scaling):
-    """Scaling of a matrix model whose target's eigenvalues fall as a power of their rank."""
+    """Scaling of a matrix model whose target's eigenvalues fall as a power of their rank.
+
+    Numbers of `FURTHER` are computed when they are first asked for.
+    """
 
     learned: int  # K, features of the target that are learned
     prediction: Solution  # the exact one that all of it is about
@@ -38,6 +46,20 @@ class PowerLawScaling(Scaling):
 
     def curve(self) -> ScalingCurve:
         return curve_in_samples(self.problem, self.phase, self.error)
+
+    @cached_property
+    def _computed(self) -> dict[str, Any]:
+        """What the functions of `FURTHER` returned, by their places."""
+        return {}
+
+    def __getattr__(self, name: str) -> Any:
+        """A number of `FURTHER`, computed once."""
+        if name not in FURTHER:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        place = FURTHER[name]
+        if place not in self._computed:
+            self._computed[place] = found(place)(self.prediction.problem, self.prediction)
+        return getattr(self._computed[place], name)
 
 
 def scaling(problem: Problem, *, factor: float | None = FACTOR) -> PowerLawScaling:
@@ -76,7 +98,7 @@ def scaling(problem: Problem, *, factor: float | None = FACTOR) -> PowerLawScali
         composite=equivalent.error * start.error,
         local_exponents={} if factor is None else local_exponents(problem, place, factor),
         bars={"error": solution.bars["estimation_error"]},
-        notes=caveats_of(problem, equivalent, phase, is_exact, solution),
+        notes=caveats_of(problem, equivalent, phase, learned, is_exact, solution),
         learned=learned,
         prediction=solution,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import isfinite
 
 from presage.models.attention.problem import Problem
+from presage.models.attention.theory.scaling.peak import half_width, peak_height
 from presage.models.attention.theory.scaling.phase import PHASES, Place, phase_by_boundaries
 from presage.models.attention.theory.scaling.quadratic_equivalent import QuadraticEquivalent
 from presage.models.attention.theory.solution import Solution
@@ -14,11 +15,13 @@ ASYMPTOTIC = (
     "between III and VIb, which are exact."
 )
 SEES_A_PLATEAU = 1e6  # d from which on the exponents of IV and V can be seen in the error
+SHIFTED = 0.1  # of its half width: a peak that is further from 1/4 is lower than its law
+MANY_FEATURES = 5  # from which on a sum over the learned ones is nearly an integral
 NEAR_THE_THEORY = 40.0  # samples over d from which on trained networks follow the theory
 
 
 def caveats_of(
-    problem: Problem, equivalent: QuadraticEquivalent, phase: str, is_exact: bool, solution: Solution
+    problem: Problem, equivalent: QuadraticEquivalent, phase: str, learned: int, is_exact: bool, solution: Solution
 ) -> tuple[str, ...]:
     """Sentences about the law of a phase at a place: what is asymptotic, and where no plateau exists."""
     place = equivalent.place
@@ -26,13 +29,8 @@ def caveats_of(
     if not is_exact:
         said.append(ASYMPTOTIC)
     said += [*_plateaus(place, phase), *_crossover(place, phase), *_composite(place, phase)]
-    if phase == "peak" and place.saturated is not None and isfinite(place.saturated.error):
-        top = place.saturated
-        said.append(
-            f"the peak is at alpha = {top.alpha * problem.alpha / place.alpha:.6g} and saturates at an error of "
-            f"{top.error * equivalent.error:.4g}: its law in weight decay holds far above "
-            f"weight_decay = {top.weight_decay * equivalent.weight_decay:.2g} only. In n there is no power law here."
-        )
+    if phase == "peak":
+        said += _peak(problem, equivalent)
     if not place.units.normalized:
         said.append(
             f"the target is plain, i^-gamma: in units of second moment one its noise is {place.D:.4g}, growing with d."
@@ -42,6 +40,11 @@ def caveats_of(
             f"kappa = {problem.kappa:g} is below the rank {solution.rank:.4g}: all numbers here are those of a student "
             "that is wide enough, with the same weight decay in terms of S; solve has the error of the narrow one."
         )
+    if phase in ("II", "IV") and learned < MANY_FEATURES:
+        said.append(
+            f"{learned} of the features {'is' if learned == 1 else 'are'} learned: the law is one of many, and the "
+            "error is a staircase."
+        )
     n_eff = place.alpha * place.units.d
     if n_eff < NEAR_THE_THEORY and phase not in ("Ia", "Ib"):
         said.append(
@@ -49,6 +52,23 @@ def caveats_of(
             "few per cent from about 40 on, and are 5 to 20 % above it at 10, whatever d."
         )
     return tuple(said)
+
+
+def _peak(problem: Problem, equivalent: QuadraticEquivalent) -> list[str]:
+    place, top = equivalent.place, equivalent.place.saturated
+    if top is None or not isfinite(top.error):
+        return []
+    said = [
+        f"the peak is at alpha = {top.alpha * problem.alpha / place.alpha:.6g} and saturates at an error of "
+        f"{top.error * equivalent.error:.4g}: its law in weight decay holds far above "
+        f"weight_decay = {top.weight_decay * equivalent.weight_decay:.2g} only. In n there is no power law here."
+    ]
+    if top.alpha - 0.25 > SHIFTED * half_width(peak_height(top, place.L, place.D), place.D):
+        said.append(
+            f"d = {place.units.d} is small for the law of the peak: the threshold of interpolation is as far from 1/4 "
+            "as the peak is wide, or nearly, and the error stays below the law."
+        )
+    return said
 
 
 def _plateaus(place: Place, phase: str) -> list[str]:

@@ -14,7 +14,7 @@ FORMULAS = {
     "II": "R = (2g/(2g-1)) Z^(-1/2g) y^(2-1/g),  y = L sqrt(d)/(4 n_eff)",
     "III": ALL_LEARNED,
     "IV": "R = C_IV Z^(-1/2g) ((R + D/2)/(2 n_eff))^(1-1/2g),  C_IV = 24 g^3/((1+g)(4g^2-1))",
-    "V": "R = (D B/4) alpha^(2/5),  B = 1.5326",
+    "V": "R = (D/2) Jsc/(2 Isc - Jsc),  alpha = Isc(chi);  far below 1/4: 0.38315 D alpha^(2/5)",
     "peak": "R = (1/2) (3 pi D^2/(32 L))^(2/3)",
     "VIa": "R = D/(8 alpha - 2)",
     "VIb": ALL_LEARNED,
@@ -41,7 +41,7 @@ def law_value(place: Place, phase: str) -> float:
         return float(laws.law_all_learned(alpha, L, D))
     if phase == "Ib":
         return 1.0
-    return float({"Ia": laws.law_Ia, "V": laws.law_V, "VIa": laws.law_VIa}[phase](alpha, D))
+    return float({"Ia": laws.law_Ia, "V": laws.uniform_V, "VIa": laws.law_VIa}[phase](alpha, D))
 
 
 def law_exponents(place: Place, phase: str) -> dict[str, float]:

@@ -96,27 +96,17 @@ def law_IV(units: PowerLawUnits, alpha: Any, D: float) -> Any:
     return R if R.ndim else float(R)
 
 
-def law_V(alpha: Any, D: float) -> Any:
-    """Noise is fitted: what the bulk costs where no feature matters.
-
-        R = (D B/4) alpha^(2/5)
-
-    Equation: derived: `uniform_V` at ``chi -> 2``.
-    Checked: tests/models/attention/theory/scaling/test_laws.py::test_uniform_V_tends_to_its_law
-    """
-    return 0.25 * D * B * alpha**0.4
-
-
 @njit(cache=True)
 def uniform_V(alpha: float, D: float, L: float = 0.0) -> float:
     """What fitted noise costs up to the threshold of interpolation at 1/4, and under a weight decay that cuts it.
 
         alpha = Isc(chi) + L/(4 chi delta),  t = (D/2)/(2 alpha - Jsc(chi)),  R = t Jsc(chi)
 
-    Without weight decay ``R = (D/2) Jsc/(2 Isc - Jsc)``.
+    Without weight decay ``R = (D/2) Jsc/(2 Isc - Jsc)``, far below 1/4 ``(D B/4) alpha^(2/5)``.
 
     Equation: derived: the two equations for noise alone.
     Checked: tests/models/attention/theory/scaling/test_laws.py::test_uniform_V_check_values
+    Checked: tests/models/attention/theory/scaling/test_laws.py::test_uniform_V_tends_to_its_law
     Checked: tests/models/attention/theory/scaling/test_laws.py::test_noise_alone_under_weight_decay
     """
     low, high = 0.0, 2.0
