@@ -134,7 +134,8 @@ def above_the_noise(units: PowerLawUnits, alpha: Any, D: float) -> Any:
     """The weight decay above which no noise is fitted: II from IV, V and VIa.
 
     ``L = 4 alpha delta [12 g^2/((1+g)(2g+1))]^(g/(2g-1))`` with ``2 alpha t = R_IV + D/2``; where the error is far
-    below the noise ``4 alpha delta = 2 sqrt(D alpha)``. The bracket with its power is about 2: it is ``c = 2 delta``.
+    below the noise ``4 alpha delta = 2 sqrt(D alpha)``. The bracket with its power is about 2: it is ``c = 2 delta``,
+    and just that where so few features are learned that the law of IV says more than one.
 
     Equation: derived: the laws of II and IV equated; on that line the bulk is cut, so that R is that of IV everywhere.
     Checked: tests/models/attention/theory/scaling/test_boundaries.py::test_neighbours_meet
@@ -143,8 +144,9 @@ def above_the_noise(units: PowerLawUnits, alpha: Any, D: float) -> Any:
     """
     g = units.gamma
     ratio = (12.0 * g**2 / ((1.0 + g) * (2.0 * g + 1.0))) ** (g / (2.0 * g - 1.0))
-    R = np.minimum(law_IV(units, alpha, D), 1.0)
-    return ratio * 4.0 * alpha * np.sqrt((R + 0.5 * D) / (2.0 * alpha))
+    R = law_IV(units, alpha, D)
+    chi = np.where(R < 1.0, ratio, 2.0)
+    return chi * 4.0 * alpha * np.sqrt((np.minimum(R, 1.0) + 0.5 * D) / (2.0 * alpha))
 
 
 def III_VIb(alpha: Any, D: float) -> Any:
