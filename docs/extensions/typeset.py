@@ -27,14 +27,33 @@ SYMBOLS = {
     "iv": "iv",
     "i0": "i0",
     "sqrt2": r"\sqrt{2}",
+    "Isc": r"I_{\mathrm{sc}}",
+    "Jsc": r"J_{\mathrm{sc}}",
 }
-FUNCTIONS = {"Tr", "Re", "Im", "sign", "soft", "softmax", "sigmoid", "prox", "shrink", "div", "grad", "round", "tr"}
+FUNCTIONS = {
+    "asin",
+    "Tr",
+    "Re",
+    "Im",
+    "sign",
+    "soft",
+    "softmax",
+    "sigmoid",
+    "prox",
+    "shrink",
+    "div",
+    "grad",
+    "round",
+    "tr",
+}
 NOUNS = {"MMSE", "MSE", "GOE", "MP", "risk", "ratio", "label", "data", "target", "logit", "denoiser", "cubic", "first"}
 NOUNS |= {"loss", "penalty", "strength", "unit", "spread", "gap", "below", "probability", "hilbert", "power", "mean"}
+NOUNS |= {"features", "size"}
 # Names that a reader types: they look like what is typed.
 FIELDS = {"rank", "scale", "cutoff", "noise", "ridge", "nuclear", "threshold", "aspect", "weight_decay", "n_tokens"}
 FIELDS |= {"train_error", "n_active", "n_in", "lowest", "variance"}
-INDEX_WORDS = {"fit", "out", "in", "eff", "sc", "denoising", "kept", "lost", "IV", "BO"}
+INDEX_WORDS = {"fit", "out", "in", "eff", "sc", "denoising"}
+INDEX_WORDS |= {"IV", "BO", "int", "kept", "lost", "max", "peak", "plain", "sat"}  # of scaling laws
 RELATIONS = {"=": "=", "<": "<", ">": ">", "<=": r"\le", ">=": r"\ge", "!=": r"\ne", "->": r"\to", "~": r"\sim"}
 BINARY = {"+": "+", "-": "-", "+-": r"\pm", "-+": r"\mp", "/": "/", "[+]": r"\boxplus"}
 SIGNS = {"+", "-", "+-", "-+"}

@@ -39,6 +39,7 @@ from .models.attention.theory.low_rank import low_rank_bayes_error, low_rank_err
 from .models.attention.theory.order_parameters import Conjugates, Overlaps
 from .models.attention.theory.regularization import Optimum
 from .models.attention.theory.ridgeless import RidgelessSolution
+from .models.attention.theory.scaling.answer import PowerLawScaling
 from .models.attention.theory.scaling.pruning import Pruning
 from .models.attention.theory.scaling.width import WidthScaling, best_width
 from .models.attention.theory.solution import Bulk, Solution
@@ -66,7 +67,7 @@ from .protocol.observables import Observable
 from .protocol.prediction import Prediction, Result, SampleSizes
 from .protocol.problem import LearningProblem
 from .protocol.report import Report
-from .protocol.scaling import Boundary, Scaling, ScalingLaw
+from .protocol.scaling import Boundary, Scaling, ScalingCurve, ScalingLaw
 from .protocol.trained_elsewhere import TrainedElsewhere
 from .protocol.trainer import Trainer
 from .protocol.verbs import (
@@ -152,6 +153,7 @@ __all__ = [
     "Penalty",
     "PointMasses",
     "PowerLaw",
+    "PowerLawScaling",
     "Prediction",
     "Problem",
     "ProximalGradient",
@@ -164,6 +166,7 @@ __all__ = [
     "RidgelessSolution",
     "SampleSizes",
     "Scaling",
+    "ScalingCurve",
     "ScalingLaw",
     "Semicircle",
     "Setting",

@@ -34,6 +34,7 @@ from presage.cli import (
     options,
     predictions,
     problem_options,
+    scaling,
     spectrum,
     sweep,
     training,
@@ -911,13 +912,13 @@ def test_a_fault_of_presage_is_told_apart_and_can_be_traced(monkeypatch):
     assert isinstance(result.exception, TypeError)
 
 
-NAMES = ["solve", "curve", "spectrum", "thresholds", "bayes", "simulate", "compare", "sweep"]
+NAMES = ["solve", "curve", "spectrum", "thresholds", "bayes", "scaling", "simulate", "compare", "sweep"]
 NAMES += ["classify", "figure", "where", "cite", "demo"]
 
 
 EXAMPLES = {
     name: lines
-    for module in (predictions, spectrum, training, sweep, classify, figure, lookup)
+    for module in (predictions, scaling, spectrum, training, sweep, classify, figure, lookup)
     for name, lines in module.EXAMPLES.items()
 }
 
@@ -940,7 +941,7 @@ def test_every_command_is_there_with_an_example():
 def test_problem_options_have_one_wording_everywhere():
     """Commands that take a problem take the same options, described by the same words."""
     described: dict[str, set[str]] = {}
-    for name in ("solve", "curve", "spectrum", "thresholds", "bayes", "simulate", "compare", "sweep"):
+    for name in ("solve", "curve", "spectrum", "thresholds", "bayes", "scaling", "simulate", "compare", "sweep"):
         command = commands()[name]
         arguments = ["solve"] if name == "sweep" else []
         for param in command.get_params(command.make_context(name, arguments)):
@@ -1131,7 +1132,7 @@ OPTIONS |= {"trainer": "amp", "target": "mp:0.5"}
         ("alpha d^2 is the number of samples", "alpha d^2 is the number of samples"),
         ("the channel is Softmax(n_tokens=2, beta=1.0)", "the channel is Softmax(n_tokens=2, beta=1.0)"),
         ('Use <dtype="float64">.', 'Use dtype="float64".'),  # no option of a command
-        ("Use <scaling()>.", "Use scaling(problem)."),
+        ("Use <bayes_curve()>.", "Use bayes_curve(problem)."),
     ],
 )
 def test_messages_speak_of_options(text, words):

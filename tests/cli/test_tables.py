@@ -72,6 +72,7 @@ def of_sweep(*axes: str) -> Callable[[Any], list[Row]]:
 
 THRESHOLDS = ("interpolation", "perfect_recovery", "unfactorized_recovery", "bayes_recovery", "weak_recovery")
 SOLVED = ("test_error", "train_loss", "train_error", "estimation_error", "rank", "replicon")
+SCALED = ("error", "law_value", "composite", "learned", "exponent_n", "local_exponent_n")
 COMMANDS: dict[str, tuple[tuple[str, ...], Callable[[Any], list[Row]]]] = {
     "solve": (("solve", "--noise", "0.5"), lambda found: answer(found, SOLVED, "value", "±")),
     "bayes": (
@@ -86,6 +87,10 @@ COMMANDS: dict[str, tuple[tuple[str, ...], Callable[[Any], list[Row]]]] = {
     "thresholds": (
         ("thresholds", "--noise", "0"),
         lambda found: [{"threshold": name, "alpha": found[name]} for name in THRESHOLDS],
+    ),
+    "scaling": (
+        ("scaling", "--model", "quadratic", "--target", "power:1.25,60", "--alpha", "2", "--noise", "0.5"),
+        lambda found: answer(found, SCALED, "value", "±"),
     ),
     "simulate": (
         ("simulate", *NETWORKS, "--d", "10"),

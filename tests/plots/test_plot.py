@@ -534,3 +534,33 @@ def test_networks_that_keep_numbers_only_are_drawn_by_them(comparison, monkeypat
     axes = ps.plot(comparison)
     assert len(axes) == len(comparison.rows)
     assert ps.plot(comparison, show="rank").get_ylabel()
+
+
+class TestScaling:
+    def test_the_exact_error_among_the_laws_of_its_phases(self):
+        law = ps.PowerLaw(1.25, 100)
+        found = ps.scaling(ps.quadratic_network(law, alpha=0.1, weight_decay=0.01, noise=0.5), factor=None)
+        axes = ps.plot(found)
+        lines = {str(line.get_label()): line for line in axes.get_lines()}
+        assert {"exact", "composite law", f"here, in {found.phase}"} <= set(lines)
+        assert {name for name in lines if name.startswith("law of")} == {
+            f"law of {name}" for name in found.curve().laws
+        }
+        assert list(lines[f"here, in {found.phase}"].get_ydata()) == [found.error]
+        assert axes.get_xscale() == axes.get_yscale() == "log"
+        assert {text.get_text() for text in axes.texts} <= {name for name, *_ in found.curve().passed}
+        assert ps.plot(found, show="error") is not axes
+
+    def test_a_sweep_is_a_map_of_phases_with_their_names(self):
+        problem = ps.quadratic_network(ps.PowerLaw(1.25, 50), alpha=0.1, weight_decay=0.01, noise=0.5)
+        alpha, weight_decay = np.geomspace(1e-2, 1e2, 8), np.geomspace(1e-3, 1e2, 7)
+        table = ps.sweep(problem, ps.scaling, alpha=alpha, weight_decay=weight_decay, factor=None, processes=1)
+        names = {str(name) for name in table.phase.values.ravel()}
+        meanings = table.phase_number.attrs["flag_meanings"].split()
+        assert [meanings[int(number)] for number in table.phase_number.values.ravel()] == list(
+            table.phase.values.ravel()
+        )
+        axes = ps.plot(table, show="phase_number")
+        assert {text.get_text() for text in axes.texts} == names
+        line = ps.plot(table.isel(weight_decay=[0]), show="phase_number")
+        assert [tick.get_text() for tick in line.get_yticklabels()] == meanings

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from presage.cli import classify, figure, lookup, predictions, spectrum, sweep, training
+from presage.cli import classify, figure, lookup, predictions, scaling, spectrum, sweep, training
 from presage.cli.errors import (
     DONE,
     FAILED,
@@ -155,6 +155,7 @@ for _module, _command, _cls in (
     (spectrum, spectrum.spectrum, ProblemCommand),
     (predictions, predictions.thresholds, ProblemCommand),
     (predictions, predictions.bayes, ProblemCommand),
+    (scaling, scaling.scaling, ProblemCommand),
     (training, training.simulate, ProblemCommand),
     (training, training.compare, ProblemCommand),
     (sweep, sweep.sweep, ProblemCommand),

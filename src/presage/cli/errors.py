@@ -24,6 +24,7 @@ COMMANDS = {  # where a verb of the library is asked for
     "optimal_regularization": "presage solve --optimal",
     "bayes_optimal": "presage bayes",
     "thresholds": "presage thresholds",
+    "scaling": "presage scaling",
     "simulate": "presage simulate",
 }
 OPTIONS = {"n_tokens": "--tokens", "processes": "--workers", "executor": "--dask"}  # that are not named as the argument

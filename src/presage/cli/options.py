@@ -45,6 +45,7 @@ COMMON = ("d", "seeds", "trainer")  # options of networks, whatever the model
 ANSWERS = {  # what a verb gives, in words
     "bayes_optimal": "the Bayes-optimal answer",
     "thresholds": "the thresholds",
+    "scaling": "the scaling law",
     "ridgeless": "the limit of vanishing regularisation",
     "optimal_regularization": "the answer at the best regularisation, which is searched for",
 }

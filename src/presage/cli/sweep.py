@@ -51,6 +51,7 @@ RUNS = {  # what can be computed over a grid, and the verb of the library that d
     "ridgeless": "ridgeless",
     "optimal": "optimal_regularization",
     "thresholds": "thresholds",
+    "scaling": "scaling",
 }
 
 
@@ -212,7 +213,7 @@ def sweep(
 
     def human(out: Console) -> None:
         say(out, f"{run}: {given.title()}")
-        _show(out, list(map(str, found.sizes)), rows, [one.name for one in shown])
+        _show(out, list(map(str, found.sizes)), rows, shown)
         say(out, _summary(rows))
         tell_caveats(out, [*given.idle, *([str(found.attrs["damaged"])] if "damaged" in found.attrs else [])])
         if store is not None and part is None:
@@ -290,10 +291,10 @@ def _column(found: Any, name: str, axes: list[str]) -> list[Any]:
     return list(found[name].broadcast_like(found["outcome"]).transpose(*axes).values.ravel().tolist())
 
 
-def _show(out: Console, axes: Sequence[str], cells: list[dict[str, Any]], shown: Sequence[str]) -> None:
+def _show(out: Console, axes: Sequence[str], cells: list[dict[str, Any]], shown: Sequence[Observable]) -> None:
     """A table of the cells, the middle of a long one left out."""
     places = [name for name in cells[0] if name in axes]
-    columns = [name for name in shown if any(name in cell for cell in cells)]
+    columns = [one for one in shown if any(one.name in cell for cell in cells)]
     half = MOST_ROWS // 2
     chosen: list[dict[str, Any] | None] = list(cells)
     if len(cells) > MOST_ROWS:
@@ -301,7 +302,9 @@ def _show(out: Console, axes: Sequence[str], cells: list[dict[str, Any]], shown:
     lines: list[list[numbers.Cell]] = [
         ["..."] * (len(places) + len(columns)) if cell is None else _line(cell, places, columns) for cell in chosen
     ]
-    table(out, [heading(name) for name in (*places, *columns)], lines, stay=len(places) + 1)
+    # The numbers of a kind are told in words, under the name of the kind.
+    names = [one.axis if one.stands_for else one.name for one in columns]
+    table(out, [heading(name) for name in (*places, *names)], lines, stay=len(places) + 1)
 
 
 def _summary(cells: list[dict[str, Any]]) -> str:
@@ -316,16 +319,19 @@ def _summary(cells: list[dict[str, Any]]) -> str:
     return said + "."
 
 
-def _line(cell: dict[str, Any], places: list[str], columns: list[str]) -> list[numbers.Cell]:
-    return [*(place(cell[name]) for name in places), *(_number(cell, name) for name in columns)]
+def _line(cell: dict[str, Any], places: list[str], columns: list[Observable]) -> list[numbers.Cell]:
+    return [*(place(cell[name]) for name in places), *(_number(cell, one) for one in columns)]
 
 
-def _number(cell: dict[str, Any], name: str) -> numbers.Cell:
+def _number(cell: dict[str, Any], one: Observable) -> numbers.Cell:
+    name = one.name
     value = cell.get(name)
     if value is None or isnan(value):
         if cell["outcome"].startswith(FAILED):
             return FAILED
         return "" if cell["outcome"] == NOT_YET else "not known"
+    if one.stands_for:
+        return one.stands_for[int(value)]
     bar = cell.get(f"{name}_bar")
     return numbers.cell(value if bar is None else numbers.Measured(value, bar))
 

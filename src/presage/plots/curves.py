@@ -50,8 +50,9 @@ def curves_panel(
     *,
     fraction: bool = False,
     marks: Sequence[tuple[str, float]] = (),
+    kinds: Sequence[str] = (),
 ) -> Panel:
-    """All curves of one observable, and vertical lines at marks such as thresholds."""
+    """All curves of one observable, and vertical lines at marks such as thresholds; kinds by their names."""
 
     def draw(axes: Any) -> None:
         for number, curve in enumerate(curves):
@@ -62,7 +63,9 @@ def curves_panel(
         axes.set(xlabel=along.label, ylabel=label)
         if along.logarithmic:
             set_logarithmic(axes, "x")
-        if fraction:
+        if kinds:
+            axes.set_yticks(range(len(kinds)), list(kinds))
+        elif fraction:
             axes.set_ylim(0.0, 1.02)
         elif curves and _is_flat(axes):
             middle = sum(axes.get_ylim()) / 2.0

@@ -20,6 +20,7 @@ from presage.protocol.ensemble import Ensemble
 from presage.protocol.fields import Number, declarations
 from presage.protocol.prediction import SampleSizes
 from presage.protocol.problem import LearningProblem
+from presage.protocol.scaling import Scaling
 from presage.protocol.tabulated import hints_of, lines_of, problem_of
 from presage.protocol.trained_elsewhere import TrainedElsewhere
 
@@ -106,8 +107,10 @@ def _of_result(thing: Any) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         ]
         return ("threshold", "alpha", "meaning"), rows
     value = "mean ± standard error" if isinstance(thing, Ensemble) else "value"
+    words = thing.told() if isinstance(thing, Scaling) else []
     return ("observable", value, "meaning"), [
-        (o.name, numbers.plus_minus(numbers.Measured(o.value, o.bar)), o.words) for o in lines_of(thing)
+        *words,
+        *((o.name, numbers.plus_minus(numbers.Measured(o.value, o.bar)), o.words) for o in lines_of(thing)),
     ]
 
 

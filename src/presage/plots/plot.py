@@ -13,6 +13,7 @@ from presage.plots.elsewhere import elsewhere_panel
 from presage.plots.learned import Learned, learned_by
 from presage.plots.networks import histogram_panel, seeds_panel
 from presage.plots.panel import Panel, drawn_into, drawn_on, given_axes, look, size
+from presage.plots.scaling import scaling_panel
 from presage.plots.spectrum import spectrum_panel
 from presage.plots.spectrum_type import spectrum_type_panels
 from presage.plots.table import table_panels
@@ -24,6 +25,7 @@ from presage.protocol.ensemble import Ensemble
 from presage.protocol.observables import Observable, by_name
 from presage.protocol.prediction import Result, SampleSizes
 from presage.protocol.problem import LearningProblem
+from presage.protocol.scaling import Scaling
 from presage.protocol.tabulated import is_optimum
 from presage.protocol.trained_elsewhere import TrainedElsewhere
 from presage.spectra.ensemble_type import EnsembleType
@@ -38,6 +40,7 @@ def plot(result: Any, *, ax: Any = None, show: str | Sequence[str] | None = None
     A prediction is drawn as the spectrum that is learned, with the target behind it, or as its numbers where it has no
     spectrum; an optimum likewise, at its best strength; thresholds as marks along the number of samples; trained
     networks as a histogram; a comparison as one panel an observable, trained means against 1/d beside the prediction;
+    a scaling law as the exact error against the number of samples among the laws of its phases;
     networks trained elsewhere as a histogram over the predicted law, with the outliers marked; the type of a spectrum
     as a histogram with the fitted bulk and, beside it, the tail that was fitted;
     the table of a sweep as curves with error bands, or as a map over two grids of numbers; a law as its density.
@@ -85,6 +88,8 @@ def panels_of(result: Any, show: Sequence[str] = ()) -> list[Panel]:
         return [thresholds_panel(result, _chosen(result.observables, show) or result.observables)]
     if isinstance(result, SpectrumType | EnsembleType):
         return _of_type(result, show)
+    if isinstance(result, Scaling):
+        return _of_scaling(result, show)
     if isinstance(result, Result):
         return [_of_prediction(result, show)]
     if is_optimum(result):
@@ -139,6 +144,12 @@ def _of_prediction(result: Any, show: Sequence[str], title: str = "") -> Panel:
     return values_panel(
         [Value(one.axis, float(getattr(result, one.name)), float(bars.get(one.name, np.nan))) for one in named], title
     )
+
+
+def _of_scaling(result: Scaling, show: Sequence[str]) -> list[Panel]:
+    """The error around the point among its laws; numbers where they are named, or where the model has no curve."""
+    curve = None if _chosen(result.observables, show) else result.curve()
+    return [_of_prediction(result, show) if curve is None else scaling_panel(result, curve)]
 
 
 def _of_networks(ensemble: Any, show: Sequence[str]) -> list[Panel]:

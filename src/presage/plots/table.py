@@ -102,6 +102,11 @@ def ruler(table: Any, name: str) -> Ruler:
     return Ruler(label, is_logarithmic(table[name].values, str(said.get("scale", "linear"))))
 
 
+def _kinds(table: Any, name: str) -> list[str]:
+    """What the numbers 0, 1, ... of an observable stand for, where they do."""
+    return str(table[name].attrs.get("flag_meanings", "")).split()
+
+
 def _label(table: Any, name: str) -> str:
     return str(table[name].attrs.get("long_name", name.replace("_", " ")))
 
@@ -119,7 +124,8 @@ def _curves(table: Any, name: str, axes: Mapping[str, Sequence[Any]], along: str
         x = line[along].values.astype(np.float64)
         curves.append(Curve(x, numbers, np.asarray(bars, dtype=np.float64), label, "n_seeds" in table))
     fraction = bool(table[name].attrs.get("fraction"))
-    return curves_panel(name, curves, ruler(table, along), _label(table, name), fraction=fraction)
+    kinds = _kinds(table, name)
+    return curves_panel(name, curves, ruler(table, along), _label(table, name), fraction=fraction, kinds=kinds)
 
 
 def _map(table: Any, name: str, across: str, up: str) -> Panel:
@@ -127,4 +133,4 @@ def _map(table: Any, name: str, across: str, up: str) -> Panel:
     right, top = (Side(ordered[side].values.astype(np.float64), ruler(ordered, side)) for side in (across, up))
     values = ordered[name].transpose(up, across).values.astype(np.float64)
     fraction = bool(table[name].attrs.get("fraction"))
-    return map_panel(name, values, right, top, _label(table, name), fraction=fraction)
+    return map_panel(name, values, right, top, _label(table, name), fraction=fraction, kinds=_kinds(table, name))

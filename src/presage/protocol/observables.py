@@ -19,6 +19,7 @@ class Observable:
     brief: bool = True  # whether it is among the few that a narrow table or a picture has room for
     clean_only: bool = False  # a threshold that is one for labels without noise only
     costly: bool = False  # takes longer than all the rest: computed when it is asked for, and not by a sweep
+    stands_for: tuple[str, ...] = ()  # words that the numbers 0, 1, ... stand for, of one that is a kind
     formula: str = ""  # its definition in TeX, in the symbols of the model's section in the documentation
 
     @property

@@ -17,6 +17,7 @@ class Result(Recorded):
 
     problem: Any
     observables: ClassVar[tuple[Observable, ...]] = ()  # the numbers that people ask for, in the order of a table
+    in_words: ClassVar[tuple[str, ...]] = ()  # attributes that are words, and belong in a table of results
     meaning_of_bars: ClassVar[str] = HALF_WIDTH
 
     @property

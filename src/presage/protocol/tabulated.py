@@ -16,6 +16,7 @@ from presage.protocol.model import found
 from presage.protocol.observables import by_name
 from presage.protocol.prediction import Result, SampleSizes
 from presage.protocol.problem import LearningProblem
+from presage.protocol.scaling import Scaling
 from presage.protocol.trained_elsewhere import Measure, TrainedElsewhere
 
 if TYPE_CHECKING:
@@ -74,7 +75,10 @@ def in_brief(result: Any) -> str:
     if isinstance(result, TrainedElsewhere):
         unusual = [row.name for row in result.rows if not row.usual]
         return f"<{kind} of {result.head}: {f'unusual {_listed(unusual)}' if unusual else 'all as predicted'}>"
-    told = ", ".join(f"{line.name}={numbers.text(line.value)}" for line in lines_of(result)[:FEW])
+    words = [f"{name} {getattr(result, name)}" for name in getattr(result, "in_words", ())]
+    kinds = {one.name for one in getattr(result, "observables", ()) if one.stands_for}  # they are told in words
+    lines = [line for line in lines_of(result) if line.name not in kinds][:FEW]
+    told = ", ".join([*words, *(f"{line.name}={numbers.text(line.value)}" for line in lines)])
     if isinstance(result, Ensemble):
         done = len(result.seeds) - len(result.failures)
         told = f"{done} {result.noun} of d = {result.d} by {type(result.trainer).__name__}: {told}"
@@ -124,6 +128,10 @@ def as_dict(result: Any) -> dict[str, Any]:
         said |= {"error_bars": {line.name: line.bar for line in lines if not isnan(line.bar)}}
         said |= {"meaning_of_bars": getattr(result, "solution", result).meaning_of_bars}
         said |= {"meanings": {line.name: line.words for line in lines if line.words}}
+    if isinstance(result, Scaling):
+        law = {**result.law._asdict(), "exponents": dict(result.law.exponents)}
+        said |= {"phase": result.phase, "law": plain(law)}
+        said |= {"boundaries": [plain(edge._asdict()) for edge in result.boundaries]}
     if isinstance(result, Ensemble):
         said |= {"d": result.d, "trainer": repr(result.trainer), "conditions": dict(result.conditions)}
         said |= {"networks": networks_of(result), "failures": dict(result.failures)}

@@ -57,7 +57,7 @@ def message(result: Any) -> str:
 
 
 def _of_prediction(result: Any) -> Observed:
-    """Numbers of a solution: its fields, and all that has an error bar."""
+    """Numbers of a solution: its fields, and all that has an error bar; then what it says in words."""
     names = [field.name for field in dataclasses.fields(result)] if dataclasses.is_dataclass(result) else result._fields
     values: Observed = {name: float(getattr(result, name)) for name in names if _is_number(getattr(result, name))}
     for name, bar in getattr(result, "error_bars", {}).items():
@@ -66,7 +66,7 @@ def _of_prediction(result: Any) -> Observed:
     for observable in getattr(result, "observables", ()):
         if observable.name not in values and not observable.costly:
             values[observable.name] = float(getattr(result, observable.name))
-    return values
+    return values | {name: str(getattr(result, name)) for name in getattr(result, "in_words", ())}
 
 
 def _of_networks(ensemble: Ensemble) -> Observed:

@@ -60,7 +60,13 @@ def _about(observable: Observable | None) -> dict[str, Any]:
     if observable is None:
         return {}
     flags = {"fraction": int(observable.fraction), "brief": int(observable.brief)}
-    return {"long_name": observable.axis, "words": observable.words, **flags}
+    kinds = {}
+    if observable.stands_for:  # by the names that the CF conventions have for it
+        kinds = {
+            "flag_values": list(range(len(observable.stands_for))),
+            "flag_meanings": " ".join(observable.stands_for),
+        }
+    return {"long_name": observable.axis, "words": observable.words, **flags, **kinds}
 
 
 def _names_in_the_table(names: list[str], taken: set[str]) -> dict[str, str]:

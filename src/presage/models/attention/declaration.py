@@ -216,12 +216,36 @@ THRESHOLDS = (
     Observable("weak_recovery", "something is learned from here (low rank)", brief=False),
 )
 
+SCALING = (
+    Observable(
+        "phase_number",
+        "the phase, by its place in the list",
+        "phase",
+        stands_for=("Ia", "Ib", "II", "III", "IV", "V", "peak", "VIa", "VIb"),
+    ),
+    Observable("error", "exact estimation error |S_fit - S_0|_F^2 / d", "estimation error"),
+    Observable("law_value", "what the law of the phase says", "leading law"),
+    Observable("composite", "isolated features on a semicircle of noise", "composite law"),
+    Observable("learned", "features of the target that are learned", "learned features"),
+    Observable("exponent_n", "of the law, in samples", "exponent in n"),
+    Observable("exponent_weight_decay", "of the law, in weight decay", "exponent in weight decay"),
+    Observable("local_exponent_n", "of the exact error around here, in samples", "local exponent in n"),
+    Observable(
+        "local_exponent_weight_decay",
+        "of the exact error around here, in weight decay",
+        "local exponent in weight decay",
+    ),
+)
+
 NO_SLOPE = "its output has no slope, so that it cannot be trained"
-UNTRAINED = dict.fromkeys(("solve", "simulate", *LIMITS), NO_SLOPE)
+UNTRAINED = dict.fromkeys(("solve", "simulate", "scaling", *LIMITS), NO_SLOPE)
 NOT_FIXED = (
     "they are known where a label fixes what is seen of the scores, as that of a linear or a softmax output does"
 )
 TWO_STRENGTHS = "its penalty has two strengths, and it is known for one"
+NO_LAWS_OF_SOFTMAX = "the laws are those of a linear output, and are not worked out for softmax attention"
+NO_LAWS_OF_LOSS = "the laws are those of the square loss on a linear output"
+NO_LAWS_OF_PENALTY = "the laws are those of weight decay on the factors, which cuts small eigenvalues"
 
 MODEL = Model(
     name="attention",
@@ -234,6 +258,7 @@ MODEL = Model(
         "bayes_curve": f"{HERE}.bayes.curve:bayes_curve",
         "ridgeless": f"{HERE}.theory.ridgeless:ridgeless",
         "optimal_regularization": f"{HERE}.theory.regularization:optimal_regularization",
+        "scaling": f"{HERE}.theory.scaling.answer:scaling",
     },
     measured=MEASURED,
     observables={
@@ -242,6 +267,7 @@ MODEL = Model(
         "bayes_optimal": BAYES,
         "ridgeless": MEASURED,
         "optimal_regularization": MEASURED,
+        "scaling": SCALING,
     },
     trainers={
         "amp": f"{HERE}.experiment.amp:AMP",
@@ -265,6 +291,7 @@ MODEL = Model(
                 "beta_0": BETA_0,
                 "kappa": KAPPA,
             },
+            lacks={"scaling": NO_LAWS_OF_SOFTMAX},
             default=True,
         ),
         NamedProblem(
@@ -299,6 +326,7 @@ MODEL = Model(
                 "beta": BETA,
                 "beta_0": BETA_0,
             },
+            lacks={"scaling": NO_LAWS_OF_PENALTY},
         ),
         NamedProblem(
             "hardmax",
@@ -320,7 +348,7 @@ MODEL = Model(
                 "beta_0": BETA_0,
                 "kappa": KAPPA,
             },
-            lacks={"thresholds": NOT_FIXED, "ridgeless": NOT_FIXED},
+            lacks={"thresholds": NOT_FIXED, "ridgeless": NOT_FIXED, "scaling": NO_LAWS_OF_LOSS},
         ),
         NamedProblem(
             "robust",
@@ -335,7 +363,7 @@ MODEL = Model(
                 "n_tokens": N_TOKENS_FROM_ONE,
                 "kappa": KAPPA,
             },
-            lacks={"thresholds": NOT_FIXED, "ridgeless": NOT_FIXED},
+            lacks={"thresholds": NOT_FIXED, "ridgeless": NOT_FIXED, "scaling": NO_LAWS_OF_LOSS},
         ),
         NamedProblem(
             "elastic",
@@ -351,7 +379,7 @@ MODEL = Model(
                 "beta": BETA,
                 "beta_0": BETA_0,
             },
-            lacks=dict.fromkeys(LIMITS, TWO_STRENGTHS),
+            lacks={**dict.fromkeys(LIMITS, TWO_STRENGTHS), "scaling": NO_LAWS_OF_PENALTY},
         ),
     ),
 )

@@ -30,12 +30,19 @@ def explicit_map(target: SpectralLaw, noise: float, delta: float, c: float) -> t
 
 
 def solve_point(
-    target: SpectralLaw, noise: float, alpha: float, lambda_tilde: float, *, tol: float = 1e-12
+    target: SpectralLaw,
+    noise: float,
+    alpha: float,
+    lambda_tilde: float,
+    *,
+    tol: float = 1e-12,
+    start: tuple[float, float] | None = None,
 ) -> Point[Functionals]:
     """Find ``(delta, c)`` for a given ``(alpha, lambda~)``: Newton on the logarithms, from a bracket if need be.
 
-    The minimum of the convex loss is unique, and so is the root. At fixed delta the second equation is monotone in c
-    (``int_c h mu > 0``), which makes the search by brackets safe.
+    It starts from `start`, or from labels without a signal. The minimum of the convex loss is unique, and so is the
+    root. At fixed delta the second equation is monotone in c (``int_c h mu > 0``), which makes the search by brackets
+    safe.
 
     Equation: [ETZK25], its two equations.
     Checked: tests/models/attention/theory/test_quadratic.py::test_check_values
@@ -49,7 +56,9 @@ def solve_point(
         return Point(delta, c, everything_cut, 0.0, 1)
     # In the units of the two equations the penalty is lambda~/4 and the noise that of one component.
     equations = PenalizedEquations(partial(functionals, target), 0.5 * noise, alpha, 0.25 * lambda_tilde, unit=2.0)
-    return equations.solve(delta, delta * _cutoff_without_signal(alpha, lambda_tilde / delta), tol)
+    if start is None:
+        start = delta, delta * _cutoff_without_signal(alpha, lambda_tilde / delta)
+    return equations.solve(*start, tol)
 
 
 def _cutoff_without_signal(alpha: float, lambda_tilde: float) -> float:

@@ -69,10 +69,22 @@ def interpolation_threshold(target: SpectralLaw, noise: float) -> float:
     Checked: tests/models/attention/theory/test_thresholds.py::test_interpolation_without_noise_in_closed_form
     Checked: tests/models/attention/theory/test_thresholds.py::test_interpolation_without_a_signal_is_ellipsoid_fitting
     """
-    rho_0 = target.second_moment + 0.5 * noise
     if noise == 0.0 and target.support[0, 0] >= 0.0:
         zero = 1.0 - target.nonzero
         return 0.5 * (1.0 - zero**2) + 0.25 * zero**2
+    edge = interpolating_limit(target, noise)
+    return 0.25 if edge is None else edge.I
+
+
+def interpolating_limit(target: SpectralLaw, noise: float) -> Functionals | None:
+    """The integrals where a network just fits its labels, at a cutoff of zero; None where no delta is large enough.
+
+    ``Q_0 + Delta/2 = J - (delta/2) dJ/ddelta`` at ``c = 0``; there ``alpha = I``, and the risk is the ridgeless error.
+
+    Equation: [BETKZ25], section on interpolation, at c = 0.
+    Checked: tests/models/attention/theory/scaling/test_peak.py::test_the_peak_saturates
+    """
+    rho_0 = target.second_moment + 0.5 * noise
 
     def excess(log_delta: float) -> float:
         f = functionals(target, exp(log_delta), 0.0)
@@ -80,6 +92,6 @@ def interpolation_threshold(target: SpectralLaw, noise: float) -> float:
 
     start = 0.5 * log(rho_0)
     if excess(start + 10.0) > 0.0:
-        return 0.25
+        return None
     root = falling_root(excess, start, "The interpolation threshold was not found.")
-    return functionals(target, exp(root), 0.0).I
+    return functionals(target, exp(root), 0.0)

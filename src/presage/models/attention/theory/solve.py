@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, final
 
@@ -40,7 +40,17 @@ class Solver(ABC):
 @final
 @dataclass(frozen=True)
 class ExplicitMap(Solver):
-    """For linear channels (quadratic networks, linear attention): no fixed point, no sampling."""
+    """For linear channels (quadratic networks, linear attention): no fixed point, no sampling.
+
+    `start` is a noise level and a cutoff that Newton's method begins with, for who knows them nearly.
+    """
+
+    start: tuple[float, float] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        for value in self.start or ():
+            reason, remedy = "it is a noise level and a cutoff", "Leave it out, or use for example <start=(1.0, 0.5)>."
+            checks.real("start", value, above=0.0, reason=reason, remedy=remedy)
 
     def solve(self, problem: Problem, *, init: Solution | None, tol: float) -> Solution:
         if not problem.channel.linear:
@@ -66,7 +76,7 @@ class ExplicitMap(Solver):
                 point = unpenalized_point(problem.target, problem.noise, alpha * L)
                 m_hat = 8.0 * (alpha * L - point.functionals.I)
             else:
-                point = quadratic.solve_point(problem.target, problem.noise, alpha * L, strength)
+                point = quadratic.solve_point(problem.target, problem.noise, alpha * L, strength, start=self.start)
                 m_hat = 2.0 * strength / point.c
             if point.functionals.rank > problem.kappa:
                 raise checks.complaint(
