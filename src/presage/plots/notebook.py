@@ -14,13 +14,14 @@ import numpy as np
 from presage.plots.panel import picture
 from presage.plots.plot import panels_of
 from presage.protocol import numbers
+from presage.protocol.columns import Columns
 from presage.protocol.comparison import Comparison
 from presage.protocol.comparison_table import compared, headings, score
 from presage.protocol.ensemble import Ensemble
 from presage.protocol.fields import Number, declarations
 from presage.protocol.prediction import SampleSizes
 from presage.protocol.problem import LearningProblem
-from presage.protocol.tabulated import hints_of, lines_of, problem_of
+from presage.protocol.tabulated import ROWS, hints_of, in_rows, lines_of, problem_of
 from presage.protocol.trained_elsewhere import TrainedElsewhere
 
 DPI = 70
@@ -67,7 +68,9 @@ def _head(kind: str, words: str) -> str:
 
 
 def _told(thing: Any) -> str:
-    """What stands beside the name of trained networks; "" for all else, where the problem stands there."""
+    """What stands beside the name of networks and of a table; "" for all else, where the problem stands there."""
+    if isinstance(thing, Columns):
+        return thing.head
     if isinstance(thing, TrainedElsewhere):
         return f"{thing.head}; {thing.solution.problem!r}. {thing.verdict}"
     if not isinstance(thing, Ensemble):
@@ -105,6 +108,8 @@ def _of_result(thing: Any) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
             for line in lines_of(thing)
         ]
         return ("threshold", "alpha", "meaning"), rows
+    if isinstance(thing, Columns):
+        return list(thing.meanings), [line.split() for line in in_rows(thing)[1 : ROWS + 1]]
     value = "mean ± standard error" if isinstance(thing, Ensemble) else "value"
     return ("observable", value, "meaning"), [
         (o.name, numbers.plus_minus(numbers.Measured(o.value, o.bar)), o.words) for o in lines_of(thing)

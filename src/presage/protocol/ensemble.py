@@ -110,7 +110,8 @@ class Outcome(NamedTuple):
     seed: int
     values: dict[str, Any]
     caveats: tuple[str, ...] = ()
-    kept: Mapping[str, Any] | None = None  # weights, target and history, in case they are asked for
+    # Weights, target, history and what else can be kept, in case it is asked for; what takes work is a function.
+    kept: Mapping[str, Any] | None = None
 
 
 class Failure(NamedTuple):
@@ -244,7 +245,8 @@ def _kept(setting: Setting, outcome: Outcome, name: str) -> Floats:
     if name not in kept:
         model = type(setting).__name__
         raise TypeError(f"{model}.train keeps no {name}, though `kept_bytes` says so: give Outcome(..., kept=...) it.")
-    return np.asarray(kept[name], dtype=np.float64)
+    value = kept[name]
+    return np.asarray(value() if callable(value) else value, dtype=np.float64)
 
 
 def _run_all(
