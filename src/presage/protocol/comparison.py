@@ -15,9 +15,8 @@ import scipy
 from numpy.typing import ArrayLike
 
 from presage.protocol import checks
-from presage.protocol.ensemble import Ensemble, Floats
+from presage.protocol.ensemble import KEPT, Ensemble, Floats
 from presage.protocol.feature_comparison import FeatureComparison
-from presage.protocol.keeping import FIELDS
 from presage.protocol.largest_by_rank import largest_by_rank
 from presage.protocol.observables import Observable
 from presage.protocol.prediction import Prediction
@@ -325,7 +324,7 @@ def _joined(ensembles: tuple[Ensemble, ...]) -> dict[int, list[Any]]:
 
 def _kept_something(ensemble: Ensemble) -> bool:
     """Whether networks kept more than what every one is measured by: only then may they have counterparts."""
-    return any(getattr(ensemble, name, None) is not None for names in FIELDS.values() for name in names)
+    return any(getattr(ensemble, name) is not None for name in KEPT)
 
 
 def _further(solution: Prediction, groups: dict[int, list[Any]]) -> tuple[list[Row], tuple[str, ...]]:

@@ -226,11 +226,14 @@ def test_a_negative_part_is_told_and_not_clipped():
 
 def test_what_has_no_features_says_so():
     found = ps.solve(ps.quadratic_network(ps.MarchenkoPastur(0.5), alpha=0.5, weight_decay=0.1))
-    with pytest.raises(ps.InputError, match="`target` must be made of single eigenvalues here"):
+    with pytest.raises(AttributeError, match=r"and this law has a continuous part\. Use `decomposition`"):
         _ = found.features
+    with pytest.raises(ps.InputError, match="`target` must be made of single eigenvalues here"):
+        found.feature_table(3)
     ridge = ps.solve(ps.unfactorized_attention(ps.MarchenkoPastur(0.5), alpha=0.5, ridge=0.1))
-    with pytest.raises(ps.InputError, match="`penalty` must be a NuclearPSD: the decomposition of a prediction"):
-        _ = ridge.decomposition
+    for name in ("decomposition", "features", "learned_above"):
+        with pytest.raises(AttributeError, match=r"Use (NuclearPSD|`decomposition`)"):
+            getattr(ridge, name)
     with pytest.raises(ps.InputError, match="`k` must be a whole number >= 1"):
         solved(1.25, 400, 4e4, 0.05, 0.5).feature_table(0)
 

@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 
 import presage as ps
 from presage.models.attention.theory.explicit_map import explicit_map, solve_point
-from presage.models.attention.theory.recovery_path import crossings
+from presage.models.attention.theory.recovery_path import BEYOND_THE_PEAK, crossings, log_threshold, walk
 from presage.models.attention.theory.sequential_recovery import _Threshold
 from presage.solving.penalized_equations import PenalizedEquations
 from presage.spectra.symmetric.functionals import functionals
@@ -193,3 +193,13 @@ def test_a_law_with_weights_has_no_number_of_samples():
     assert "n" not in recovery.to_dataframe().columns
     with pytest.raises(ps.InputError, match="d eigenvalues of equal weight"):
         _ = recovery.n
+
+
+@pytest.mark.parametrize(("gamma", "weight_decay", "noise"), [(0.75, 1e-3, 0.5), (1.25, 1e-4, 0.01), (2.0, 1.0, 3.0)])
+def test_beyond_the_peak_noise_and_cutoff_only_fall(gamma, weight_decay, noise):
+    """So that a walk that is beyond it, and has every feature that was asked for, has missed none."""
+    law = ps.PowerLaw(gamma, 100)
+    path = walk(law, noise, weight_decay, float(law.atoms.positions[-1]), float(law.atoms.positions[0]))
+    late = path.at > log(0.5 * BEYOND_THE_PEAK)
+    assert np.all(path.slope[late] < 0.0)
+    assert np.all(np.diff(log_threshold(path.place[late])) < 0.0)

@@ -22,7 +22,12 @@ from presage.protocol.observables import Observable
 @final
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Networks(Ensemble):
-    """Networks of one problem and one dimension, trained on independent data. A failed seed has NaN and a reason."""
+    """Networks of one problem and one dimension, trained on independent data. A failed seed has NaN and a reason.
+
+    Where they are kept, `features` has for each seed the rows ``s_i``, ``v_i' S_fit v_i`` and ``|S_fit v_i|^2`` along
+    the eigenvectors of the target, and `directions` the rows ``f_k`` and ``w_k' S_0 w_k`` of those of S_fit, both from
+    the largest eigenvalue on.
+    """
 
     test_error: Floats = field(repr=False)  # loss a fresh, noisy sample
     train_loss: Floats = field(repr=False)  # the whole loss reached, penalty included, over d^2
@@ -39,10 +44,6 @@ class Networks(Ensemble):
     seconds: Floats = field(repr=False)
     # Samples fitted exactly, to the accuracy of the training; NaN where that is not proven by a duality gap.
     fitted: Floats | None = field(default=None, repr=False)
-    # Rows s_i, v_i' S_fit v_i, |S_fit v_i|^2 along the eigenvectors of the target, of each seed; None unless kept.
-    features: Floats | None = field(default=None, repr=False)
-    # Rows f_k, w_k' S_0 w_k of the eigenvectors of S_fit, the largest eigenvalue first, of each seed; likewise.
-    directions: Floats | None = field(default=None, repr=False)
     task: str = "label"
     tokens: Tokens = Gaussian()  # noqa: RUF009 - frozen
     centring: str = "trace"

@@ -20,6 +20,11 @@ LOST = 1e-11  # mass of an overlap that nodes for all features may miss; beyond 
 AT_ONCE = 32  # features that share nodes of their own
 
 
+def made_of_atoms(target: SpectralLaw) -> bool:
+    """Whether a law has nothing but single eigenvalues."""
+    return float(target.atoms.masses.sum()) > 1.0 - 1e-9
+
+
 def feature_table(
     target: SpectralLaw, free: FreeConvolution, cutoff: float, scale: float, start: float, k: int | None = None
 ) -> FeatureTable:
@@ -38,7 +43,7 @@ def feature_table(
     Checked: tests/models/attention/theory/test_decomposition.py::test_errors_of_the_features_sum_to_the_error
     """
     positions, masses = target.atoms
-    if positions.size == 0 or masses.sum() < 1.0 - 1e-9:
+    if not made_of_atoms(target):
         raise checks.complaint(
             "target",
             "be made of single eigenvalues here",

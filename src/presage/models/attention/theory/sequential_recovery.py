@@ -10,6 +10,7 @@ import numpy as np
 from presage.laws.spectral_law import Floats, SpectralLaw
 from presage.models.attention.penalties.nuclear_psd import NuclearPSD
 from presage.models.attention.problem import Problem
+from presage.models.attention.theory.features import made_of_atoms
 from presage.models.attention.theory.recovery_path import BEYOND_THE_PEAK, Crossing, crossings
 from presage.models.attention.theory.solution import Solution
 from presage.models.attention.theory.solve import solve
@@ -84,8 +85,8 @@ def recovery(problem: Problem, *, features: int | None = None) -> Recovery:
 
 def positive_features(target: SpectralLaw) -> Floats:
     """Positive eigenvalues of a target made of atoms, the largest first; others are never learned."""
-    positions, masses = target.atoms
-    if positions.size == 0 or masses.sum() < 1.0 - 1e-9 or positions[-1] <= 0.0:
+    positions = target.atoms.positions
+    if not made_of_atoms(target) or positions[-1] <= 0.0:
         raise checks.complaint(
             "target",
             "be made of single eigenvalues, some of them positive",

@@ -17,10 +17,9 @@ from presage.models.attention.penalties.nuclear_psd import NuclearPSD
 from presage.models.attention.problem import Problem
 from presage.models.attention.theory import state_evolution
 from presage.models.attention.theory.decomposition import Decomposition, decomposition_of, threshold
-from presage.models.attention.theory.features import feature_table
+from presage.models.attention.theory.features import feature_table, made_of_atoms
 from presage.models.attention.theory.order_parameters import Conjugates, Overlaps
 from presage.models.attention.theory.replicon import replicon, weight_factor, weight_factor_of_map
-from presage.protocol import checks
 from presage.protocol.counterpart import Counterpart
 from presage.protocol.feature_comparison import Beside
 from presage.protocol.feature_table import FeatureTable
@@ -243,7 +242,7 @@ class Solution(Prediction):
     @cached_property
     def learned_above(self) -> float:
         """Features of the target above this eigenvalue are learned: they stand out of the noise and are kept."""
-        self._must_threshold("learned features")
+        self._must_threshold("learned_above")
         return threshold(self.delta, max(self.cutoff, self._start))
 
     @property
@@ -282,6 +281,11 @@ class Solution(Prediction):
     @cached_property
     def features(self) -> FeatureTable:
         """Every feature of a target made of atoms: whether it is learned, where its eigenvalue lies, its error."""
+        if not made_of_atoms(self.problem.target):
+            raise AttributeError(
+                "`features` are those of a target made of single eigenvalues, and this law has a continuous part. "
+                "Use `decomposition`, which takes any law."
+            )
         return self.feature_table()
 
     def feature_table(self, k: int | None = None) -> FeatureTable:
@@ -291,13 +295,11 @@ class Solution(Prediction):
 
     def _must_threshold(self, name: str) -> None:
         """Complain where the eigenvalues are not shrunk by a shift: the parts are known for those that are."""
-        checks.instance(
-            "penalty",
-            self.problem.penalty,
-            NuclearPSD,
-            reason=f"the {name} of a prediction are known where small eigenvalues are cut off, by weight decay",
-            remedy="Use weight decay on the factors, NuclearPSD.",
-        )
+        if not isinstance(self.problem.penalty, NuclearPSD):
+            raise AttributeError(
+                f"`{name}` is known where small eigenvalues are cut off, by weight decay on the factors, and not for "
+                f"{self.problem.penalty!r}. Use NuclearPSD."
+            )
 
     @cached_property
     def _weight_factor(self) -> float:
