@@ -21,7 +21,7 @@ from presage.protocol.ensemble import Ensemble
 from presage.protocol.fields import Number, declarations
 from presage.protocol.prediction import SampleSizes
 from presage.protocol.problem import LearningProblem
-from presage.protocol.tabulated import ROWS, hints_of, in_rows, lines_of, problem_of
+from presage.protocol.tabulated import cells_of, hints_of, lines_of, problem_of
 from presage.protocol.trained_elsewhere import TrainedElsewhere
 
 DPI = 70
@@ -109,7 +109,7 @@ def _of_result(thing: Any) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         ]
         return ("threshold", "alpha", "meaning"), rows
     if isinstance(thing, Columns):
-        return list(thing.meanings), [line.split() for line in in_rows(thing)[1 : ROWS + 1]]
+        return list(thing.meanings), cells_of(thing)
     value = "mean ± standard error" if isinstance(thing, Ensemble) else "value"
     return ("observable", value, "meaning"), [
         (o.name, numbers.plus_minus(numbers.Measured(o.value, o.bar)), o.words) for o in lines_of(thing)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,11 +40,23 @@ class FeatureTable(Columns):
     threshold: float  # features above it are learned
     scale: float  # of S_fit: e is the error of S_fit/scale
     unresolved: float = field(repr=False)  # relative error that quadrature has left in F and e, at most
+    learned_at: tuple[tuple[float, ...], ...] | None = field(default=None, repr=False)  # None unless it was asked for
+    counted_in: str = "n"  # what `learned_at` is a number of: samples, or alpha where the target has no dimension
 
     @property
     def meanings(self) -> Mapping[str, str]:
-        """The columns in words."""
-        return MEANINGS
+        """The columns in words; when each feature is learned is one where it was asked for."""
+        if self.learned_at is None:
+            return MEANINGS
+        words = f"every {self.counted_in} at which it is learned, then forgotten, then learned again"
+        return {**MEANINGS, "learned_at": words}
+
+    def column(self, name: str) -> NDArray[Any]:
+        if name != "learned_at" or self.learned_at is None:
+            return super().column(name)
+        found = np.empty(len(self.learned_at), dtype=object)
+        found[:] = self.learned_at
+        return found
 
     @property
     def number_learned(self) -> int:

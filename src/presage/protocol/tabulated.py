@@ -218,14 +218,17 @@ def to_dataframe(result: Any) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[head, "value", "error_bar", "meaning"]).set_index(head)
 
 
+def cells_of(table: Columns, most: int = ROWS) -> list[list[str]]:
+    """The first rows of a table, each a list of texts in the order of its columns."""
+    columns = [[_cell(value) for value in table.column(name)[:most]] for name in table.meanings]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
 def in_rows(table: Columns, most: int = ROWS) -> list[str]:
     """A table as lines of text, its head and its first rows; the last says how many are left out."""
-    cells = [[name, *map(_cell, table.column(name)[:most])] for name in table.meanings]
-    widths = [max(map(len, column)) for column in cells]
-    lines = [
-        "  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True))
-        for row in zip(*cells, strict=True)
-    ]
+    rows = [list(table.meanings), *cells_of(table, most)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
     left = len(table) - most
     return [*lines, f"... and {left} rows more: to_dataframe() has all"] if left > 0 else lines
 
@@ -233,6 +236,8 @@ def in_rows(table: Columns, most: int = ROWS) -> list[str]:
 def _cell(value: Any) -> str:
     if isinstance(value, bool | np.bool_):
         return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return ", ".join(map(_cell, value))
     return str(value) if isinstance(value, int | np.integer) else numbers.text(float(value))
 
 

@@ -167,6 +167,27 @@ def test_without_noise_every_feature_is_learned_at_last():
     assert recovery.count(recovery.followed[1]) == 60
 
 
+def test_the_table_of_features_has_their_sample_sizes():
+    table = ps.solve(network(0.01)).feature_table(12, sample_sizes=True)
+    assert table.learned_at is not None
+    for i in range(1, 13):
+        assert table.learned_at[i - 1] == pytest.approx(n(found(0.01), i), rel=1e-6)
+        assert (sum(at < 1e5 for at in table.learned_at[i - 1]) % 2 == 1) == table.learned[i - 1]
+    assert "105352, 200447, 289916" in str(table)
+    assert table.to_dataframe().loc[10, "learned_at"] == table.learned_at[9]
+    assert "105352, 200447, 289916" in table._repr_html_()
+    assert "every n at which it is learned" in table.meanings["learned_at"]
+
+
+def test_a_table_of_features_that_are_never_learned_says_nothing_of_samples():
+    found = ps.solve(
+        ps.quadratic_network(ps.PointMasses([-1.0, 0.0, 2.0, 1.0]), alpha=1.0, weight_decay=0.1, noise=0.1)
+    )
+    table = found.feature_table(sample_sizes=True)
+    assert table.s.tolist() == [2.0, 1.0, 0.0, -1.0]
+    assert [len(at) for at in table.learned_at or ()] == [1, 1, 0, 0]
+
+
 # --- words
 
 

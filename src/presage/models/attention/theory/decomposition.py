@@ -68,11 +68,14 @@ def cut_at(delta: float, cutoff: float) -> Cut:
 def parts(target: SpectralLaw, delta: float, cutoff: float, most: float = inf, cut: Cut | None = None) -> Parts:
     """The parts of ``R'``, where eigenvalues with the mass `most` at most are kept.
 
-    With ``E[s|x] = x - 2t h`` and the bulk up to the ``x`` of the parameter ``u = delta``,
+    ``x - 2t h`` is the mean of the target along an eigenvector at ``x``. With the bulk up to the x of the parameter
+    ``u = delta``,
 
-    ``overfitting = int_bulk (f^2 - 2f E[s|x]) mu = R' - R'(bulk deleted)``,
-    ``not_learned = int_{s <= s_*} s^2 mu_0``,
-    ``approximation = int_out (f^2 - 2f E[s|x]) mu + int_{s > s_*} s^2 mu_0``.
+    ``overfitting = int_bulk (f^2 - 2f (x - 2t h)) mu``,
+    ``not_learned = int_{s <= threshold} s^2 mu_0``,
+    ``approximation = int_out (f^2 - 2f (x - 2t h)) mu + int_{s > threshold} s^2 mu_0``;
+
+    the first is the error less that with the bulk deleted.
 
     ``f^2 - 2 f x = c^2 - x^2`` and ``Q_0 + t = int x^2 mu`` turn the last two into forms that do not cancel where
     little is left of the error.

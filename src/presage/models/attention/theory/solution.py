@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import inf, nan
 from typing import Any, NamedTuple, final
@@ -288,10 +288,22 @@ class Solution(Prediction):
             )
         return self.feature_table()
 
-    def feature_table(self, k: int | None = None) -> FeatureTable:
-        """The first `k` features, the largest of the target; by default all of them."""
+    def feature_table(self, k: int | None = None, *, sample_sizes: bool = False) -> FeatureTable:
+        """The first `k` features, the largest of the target; by default all of them.
+
+        With `sample_sizes` it has every number of samples at which each is learned or forgotten too: see `recovery`.
+        """
         self._must_threshold("features")
-        return feature_table(self.problem.target, self._free, self.cutoff, self.scale, self._start, k)
+        table = feature_table(self.problem.target, self._free, self.cutoff, self.scale, self._start, k)
+        if not sample_sizes:
+            return table
+        from presage.models.attention.theory.sequential_recovery import recovery  # here: it makes solutions
+
+        found = recovery(self.problem, features=len(table))
+        unit, name = (1.0, "alpha") if found.d is None else (self.problem.samples_at_one(found.d), "n")
+        known = range(1, len(found.s) + 1)
+        at = [tuple((unit * found.learned_at(i)[0]).tolist()) if i in known else () for i in table.i.tolist()]
+        return replace(table, learned_at=tuple(at), counted_in=name)
 
     def _must_threshold(self, name: str) -> None:
         """Complain where the eigenvalues are not shrunk by a shift: the parts are known for those that are."""
