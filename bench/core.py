@@ -61,6 +61,7 @@ SAMPLED = 5  # points of the curve at which the straightforward method is measur
 ACCURACY = 1e-6  # relative, of the straightforward curve
 DAMPING = 0.5
 ROUNDS = 5
+FEATURES = 1000
 
 Floats = np.ndarray
 
@@ -148,6 +149,22 @@ def classify_rows() -> list[Row]:
             work = f"classify, n={n}, {name}, {'no bootstrap' if not draws else f'{draws} draws'}"
             rows.append(Row(work, f"<= {most:g} s", f"{ours}", (Check("time", ours.median <= most),), prose(note)))
     return rows
+
+
+def feature_rows() -> list[Row]:
+    """Parts of the error and every sample size of a thousand features."""
+    problem = ps.quadratic_network(ps.PowerLaw(1.25, FEATURES), alpha=0.1, weight_decay=0.01, noise=NOISE)
+
+    def answered() -> ps.Recovery:
+        _ = ps.solve(problem).decomposition
+        found: ps.Recovery = ps.recovery(problem)
+        return found
+
+    ours = timed(answered, 3)
+    told = f"{ours}; {len(ours.value)} crossings, {len(ours.value.forgotten)} features are forgotten on the way"
+    note = "**Features**: the parts of one error, and every n at which one of the features is learned or forgotten."
+    name = f"parts and all n_i of {FEATURES} features"
+    return [Row(name, "<= 2 s", told, (Check("time", ours.median <= 2.0),), prose(note))]
 
 
 @dataclass(frozen=True)
@@ -442,7 +459,7 @@ def measure(mode: str) -> tuple[list[Row], str]:
 
     section = ""
     say("Bayes points and thresholds")
-    rows = [*bayes_rows(), *thresholds_rows(), *classify_rows()]
+    rows = [*bayes_rows(), *thresholds_rows(), *feature_rows(), *classify_rows()]
     if mode != "quick":
         say("Bayes curve")
         row, section = curve_row(full=mode == "full")

@@ -56,7 +56,7 @@ def test_every_block_is_of_a_kind_that_is_run(page):
 
 def test_every_name_that_a_page_mentions_exists():
     """Also in the tables and sentences, which are not run."""
-    problem = ps.quadratic_network(ps.MarchenkoPastur(0.5), alpha=1.0, weight_decay=0.1, noise=0.1)
+    problem = ps.quadratic_network(ps.PowerLaw(1.25, 10), alpha=1.0, weight_decay=0.1, noise=0.1)  # it has features
     objects = {"s": ps.solve(problem), "e": ps.simulate(problem, d=10, seeds=2, n_test=100, processes=1)}
     assert re.findall(r"\bps\.([A-Za-z_]+)", PAGES["docs/at-a-glance.md"])
     for page, text in PAGES.items():

@@ -51,8 +51,8 @@ NOUNS |= {"loss", "penalty", "strength", "unit", "spread", "gap", "below", "prob
 NOUNS |= {"features", "size"}
 # Names that a reader types: they look like what is typed.
 FIELDS = {"rank", "scale", "cutoff", "noise", "ridge", "nuclear", "threshold", "aspect", "weight_decay", "n_tokens"}
-FIELDS |= {"train_error", "n_active", "n_in", "lowest", "variance"}
-INDEX_WORDS = {"fit", "out", "in", "eff", "sc", "denoising"}
+FIELDS |= {"train_error", "n_active", "n_in", "lowest", "variance", "overfitting", "not_learned", "approximation"}
+INDEX_WORDS = {"fit", "out", "in", "eff", "sc", "denoising", "bulk"}
 INDEX_WORDS |= {"IV", "BO", "int", "kept", "lost", "max", "peak", "plain", "sat"}  # of scaling laws
 RELATIONS = {"=": "=", "<": "<", ">": ">", "<=": r"\le", ">=": r"\ge", "!=": r"\ne", "->": r"\to", "~": r"\sim"}
 BINARY = {"+": "+", "-": "-", "+-": r"\pm", "-+": r"\mp", "/": "/", "[+]": r"\boxplus"}

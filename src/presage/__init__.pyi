@@ -35,6 +35,7 @@ from .models.attention.penalties.frobenius import Frobenius
 from .models.attention.penalties.nuclear_psd import NuclearPSD
 from .models.attention.penalties.penalty import Penalty
 from .models.attention.problem import Problem
+from .models.attention.theory.decomposition import Decomposition
 from .models.attention.theory.low_rank import low_rank_bayes_error, low_rank_error, low_rank_rank
 from .models.attention.theory.order_parameters import Conjugates, Overlaps
 from .models.attention.theory.regularization import Optimum
@@ -61,11 +62,14 @@ from .protocol.check_model import check_model
 from .protocol.comparison import Comparison, compare
 from .protocol.ensemble import Ensemble, Outcome, Setting, streams, train_ensemble
 from .protocol.errors import InputError, SolveError, TrainError, TrainInterrupted
+from .protocol.feature_comparison import FeatureComparison
+from .protocol.feature_table import FeatureTable
 from .protocol.fields import Choice, Declared, Number, Part, declared
 from .protocol.model import Model, NamedProblem
 from .protocol.observables import Observable
 from .protocol.prediction import Prediction, Result, SampleSizes
 from .protocol.problem import LearningProblem
+from .protocol.recovery import Recovery
 from .protocol.report import Report
 from .protocol.scaling import Boundary, Scaling, ScalingCurve, ScalingLaw
 from .protocol.trained_elsewhere import TrainedElsewhere
@@ -75,6 +79,7 @@ from .protocol.verbs import (
     bayes_optimal,
     optimal_regularization,
     option_names,
+    recovery,
     ridgeless,
     scaling,
     simulate,
@@ -116,6 +121,7 @@ __all__ = [
     "Comparison",
     "Conjugates",
     "Declared",
+    "Decomposition",
     "Denoiser",
     "DiagonalEnsemble",
     "DiagonalProblem",
@@ -128,6 +134,8 @@ __all__ = [
     "Ensemble",
     "EnsembleType",
     "ExplicitMap",
+    "FeatureComparison",
+    "FeatureTable",
     "FreeConvolution",
     "Frobenius",
     "Gaussian",
@@ -159,6 +167,7 @@ __all__ = [
     "ProximalGradient",
     "Pruning",
     "Rademacher",
+    "Recovery",
     "RectangularConvolution",
     "RectangularLaw",
     "Report",
@@ -213,6 +222,7 @@ __all__ = [
     "pair_comparison",
     "plot",
     "quadratic_network",
+    "recovery",
     "rectangular_functionals",
     "ridgeless",
     "robust_network",

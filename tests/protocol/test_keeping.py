@@ -72,11 +72,11 @@ def test_the_history_of_a_posterior_mean_is_the_error_that_it_expects():
     [
         (
             "weight",
-            r"must be \"weights\" or \"history\": .* Got keep='weight'\. Use for example keep=\"weights\"",
+            r"must be \"weights\" or \"history\" or \"features\": .* Got keep='weight'\. Use for example keep=\"weigh",
         ),
-        (("weights", "loss"), r"`keep` must be \"weights\" or \"history\""),
-        (["weights", 3], r"`keep` must be \"weights\" or \"history\""),
-        (True, r"`keep` must be \"weights\" or \"history\""),
+        (("weights", "loss"), r"`keep` must be \"weights\" or \"history\" or \"features\""),
+        (["weights", 3], r"`keep` must be \"weights\" or \"history\" or \"features\""),
+        (True, r"`keep` must be \"weights\" or \"history\" or \"features\""),
     ],
 )
 def test_a_word_that_nobody_knows_is_refused_by_name(keep, said):

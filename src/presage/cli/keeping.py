@@ -17,7 +17,7 @@ Keep = Annotated[
     str | None,
     typer.Option(
         "--keep",
-        help=f"What to keep of every network, in the file of --out: {', '.join(FIELDS)}, or both with a comma.",
+        help=f"What to keep of every network, in the file of --out: {', '.join(FIELDS)}, several with commas.",
         metavar="WORDS",
         show_default=False,
         autocompletion=lambda incomplete: [word for word in FIELDS if word.startswith(incomplete)],

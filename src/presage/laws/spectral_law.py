@@ -124,9 +124,13 @@ class SpectralLaw(ABC):
 
     def moment(self, k: int) -> float:
         """``int x^k mu(dx)``."""
+        return self.moment_below(np.inf, k)
+
+    def moment_below(self, x: float, k: int) -> float:
+        """``int y^k mu(dy)`` over ``y <= x``."""
         positions, masses = self.atoms
-        continuous = self._continuous_below(np.array(np.inf), k)
-        return float(continuous + np.sum(masses * positions**k))
+        below = positions <= x
+        return float(self._continuous_below(np.array(x), k) + np.sum(masses[below] * positions[below] ** k))
 
     @property
     def mean(self) -> float:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from presage.plots.colours import BLACK, BLUE, GREEN, ORANGE
+from presage.plots.curves import FLAT, ROUNDING
 from presage.plots.panel import Panel
 from presage.protocol.comparison import Row
 
@@ -35,6 +36,9 @@ def row_panel(row: Row, label: str) -> Panel:
         axes.set(xlabel="dimension d", ylabel=label)
         axes.set_title(_verdict(row), color=BLACK if isnan(row.z) else GREEN if row.agrees else ORANGE)
         axes.margins(y=0.15)
+        low, high = axes.get_ylim()
+        if high - low < ROUNDING * max(abs(low), abs(high)):  # all that differs is rounding
+            axes.set_ylim(row.prediction - FLAT * abs(row.prediction), row.prediction + FLAT * abs(row.prediction))
 
     return Panel(row.name, draw, 4.8, 3.2)
 

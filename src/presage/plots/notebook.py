@@ -14,6 +14,7 @@ import numpy as np
 from presage.plots.panel import picture
 from presage.plots.plot import panels_of
 from presage.protocol import numbers
+from presage.protocol.columns import Columns
 from presage.protocol.comparison import Comparison
 from presage.protocol.comparison_table import compared, headings, score
 from presage.protocol.ensemble import Ensemble
@@ -21,7 +22,7 @@ from presage.protocol.fields import Number, declarations
 from presage.protocol.prediction import SampleSizes
 from presage.protocol.problem import LearningProblem
 from presage.protocol.scaling import Scaling
-from presage.protocol.tabulated import hints_of, lines_of, problem_of
+from presage.protocol.tabulated import cells_of, hints_of, lines_of, problem_of
 from presage.protocol.trained_elsewhere import TrainedElsewhere
 
 DPI = 70
@@ -68,7 +69,9 @@ def _head(kind: str, words: str) -> str:
 
 
 def _told(thing: Any) -> str:
-    """What stands beside the name of networks and of what has a verdict; "" where the problem stands there."""
+    """What stands beside the name of networks, of a table and of what has a verdict; "" where the problem does."""
+    if isinstance(thing, Columns):
+        return thing.head
     if isinstance(thing, TrainedElsewhere):
         return f"{thing.head}; {thing.solution.problem!r}. {thing.verdict}"
     if not isinstance(thing, Ensemble):
@@ -106,6 +109,8 @@ def _of_result(thing: Any) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
             for line in lines_of(thing)
         ]
         return ("threshold", "alpha", "meaning"), rows
+    if isinstance(thing, Columns):
+        return list(thing.meanings), cells_of(thing)
     value = "mean ± standard error" if isinstance(thing, Ensemble) else "value"
     words = thing.told() if isinstance(thing, Scaling) else []
     return ("observable", value, "meaning"), [

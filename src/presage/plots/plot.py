@@ -10,9 +10,11 @@ import numpy as np
 
 from presage.plots.comparison import row_panel
 from presage.plots.elsewhere import elsewhere_panel
+from presage.plots.features import compared_panels, feature_panels
 from presage.plots.learned import Learned, learned_by
 from presage.plots.networks import histogram_panel, seeds_panel
 from presage.plots.panel import Panel, drawn_into, drawn_on, given_axes, look, size
+from presage.plots.recovery import recovery_panels
 from presage.plots.scaling import scaling_panel
 from presage.plots.spectrum import spectrum_panel
 from presage.plots.spectrum_type import spectrum_type_panels
@@ -20,11 +22,15 @@ from presage.plots.table import table_panels
 from presage.plots.thresholds import thresholds_panel
 from presage.plots.values import Value, values_panel
 from presage.protocol import checks
+from presage.protocol.columns import Columns
 from presage.protocol.comparison import Comparison
 from presage.protocol.ensemble import Ensemble
+from presage.protocol.feature_comparison import FeatureComparison
+from presage.protocol.feature_table import FeatureTable
 from presage.protocol.observables import Observable, by_name
 from presage.protocol.prediction import Result, SampleSizes
 from presage.protocol.problem import LearningProblem
+from presage.protocol.recovery import Recovery
 from presage.protocol.scaling import Scaling
 from presage.protocol.tabulated import is_optimum
 from presage.protocol.trained_elsewhere import TrainedElsewhere
@@ -43,6 +49,8 @@ def plot(result: Any, *, ax: Any = None, show: str | Sequence[str] | None = None
     a scaling law as the exact error against the number of samples among the laws of its phases;
     networks trained elsewhere as a histogram over the predicted law, with the outliers marked; the type of a spectrum
     as a histogram with the fitted bulk and, beside it, the tail that was fitted;
+    sequential recovery as the features against the samples and the staircase of their number; the features of a target
+    as what is learned along each and its error, with the networks where they were compared;
     the table of a sweep as curves with error bands, or as a map over two grids of numbers; a law as its density.
 
     Args:
@@ -79,6 +87,8 @@ def panels_of(result: Any, show: Sequence[str] = ()) -> list[Panel]:
         raise _not_drawn(result)
     if isinstance(result, Comparison):
         return _of_comparison(result, show)
+    if isinstance(result, Columns):
+        return _of_columns(result, show)
     if isinstance(result, Ensemble):
         return _of_networks(result, show)
     if isinstance(result, TrainedElsewhere):
@@ -161,7 +171,7 @@ def _of_networks(ensemble: Any, show: Sequence[str]) -> list[Panel]:
 
 
 def _of_comparison(found: Comparison, show: Sequence[str]) -> list[Panel]:
-    observables = by_name(found.solution.observables)
+    observables = by_name(found.observables)
     rows = {row.name: row_panel(row, observables[row.name].axis) for row in found.rows}
     learned = learned_by(found.solution)
     has_spectrum = bool(found.ensembles[0].arrays) and isinstance(learned, Learned)
@@ -178,6 +188,20 @@ def _of_type(found: SpectrumType | EnsembleType, show: Sequence[str]) -> list[Pa
     one = found.typical if isinstance(found, EnsembleType) else found
     panels = {panel.name: panel for panel in spectrum_type_panels(one)}
     _chosen((), show, tuple(panels))
+    return [panels[name] for name in show or panels]
+
+
+def _of_columns(table: Columns, show: Sequence[str]) -> list[Panel]:
+    kinds: dict[type, Any] = {
+        Recovery: recovery_panels,
+        FeatureTable: feature_panels,
+        FeatureComparison: compared_panels,
+    }
+    drawn = kinds.get(type(table))
+    if drawn is None:
+        raise _not_drawn(table)
+    panels = {panel.name: panel for panel in drawn(table)}
+    _chosen((), show, list(panels))
     return [panels[name] for name in show or panels]
 
 

@@ -15,8 +15,10 @@ import scipy
 from numpy.typing import ArrayLike
 
 from presage.protocol import checks
-from presage.protocol.ensemble import Ensemble, Floats
+from presage.protocol.ensemble import KEPT, Ensemble, Floats
+from presage.protocol.feature_comparison import FeatureComparison
 from presage.protocol.largest_by_rank import largest_by_rank
+from presage.protocol.observables import Observable
 from presage.protocol.prediction import Prediction
 from presage.protocol.recorded import Recorded
 from presage.protocol.trained_elsewhere import TrainedElsewhere, set_beside
@@ -99,6 +101,38 @@ class Comparison(Recorded):
     ensembles: tuple[Ensemble, ...] = field(repr=False)
     rows: tuple[Row, ...]
     spectra: tuple[Spectrum, ...]
+    notes: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def observables(self) -> tuple[Observable, ...]:
+        """What the rows are about: observables of the prediction, and those that networks have if they kept enough."""
+        known = {observable.name for observable in self.solution.observables}
+        if all(row.name in known for row in self.rows):  # counterparts take time, and are asked for where they are
+            return self.solution.observables
+        return (*self.solution.observables, *(one.observable for one in self.solution.counterparts))
+
+    @property
+    def features(self) -> FeatureComparison:
+        """The features of the target one by one, where prediction and networks know them.
+
+        Raises:
+            InputError: where they do not, with what to ask `simulate` for.
+        """
+        for d, group in _joined(self.ensembles).items():
+            found = [beside for ensemble in group if (beside := self.solution.features_beside(ensemble)) is not None]
+            if found:
+                together = {
+                    name: one._replace(measured=np.concatenate([each[name].measured for each in found]))
+                    for name, one in found[0].items()
+                }
+                return FeatureComparison.of(d, together)
+        reason = "a feature is an eigenvector of a target of as many eigenvalues as the networks have dimensions"
+        needs = {one.needs for one in self.solution.counterparts if one.needs}
+        remedy = f"Train networks of the target's own d with {' and '.join(sorted(needs)) or 'what it takes'}."
+        raise checks.complaint("ensembles", "have kept the features of their targets", reason, self._told(), remedy)
+
+    def _told(self) -> str:
+        return ", ".join(f"{type(ensemble).__name__} of d = {ensemble.d}" for ensemble in self.ensembles)
 
     def __getitem__(self, name: str) -> Row:
         """The row of an observable."""
@@ -118,6 +152,7 @@ class Comparison(Recorded):
         said = [*self.solution.caveats]
         said += [f"d = {ensemble.d}: {line}" for ensemble in self.ensembles for line in ensemble.caveats]
         said += sorted({line for ensemble in self.ensembles for line in ensemble.departures})
+        said += self.notes
         bent = [row.name for row in self.rows if row.misfit < MISFIT]
         if bent:
             said.append(f"a + b/d does not describe the {', '.join(bent)} of these sizes: use larger ones.")
@@ -198,9 +233,10 @@ def compare(
     _one_kind(solution, ensembles)
     ordered = _joined(ensembles)
     fractions = {observable.name for observable in solution.observables if observable.fraction}
-    rows = tuple(_row(name, solution, ordered, name in fractions) for name in solution.compared)
+    rows = [_row(name, solution, ordered, name in fractions) for name in solution.compared]
+    further, notes = _further(solution, ordered) if any(map(_kept_something, ensembles)) else ([], ())
     spectra = tuple(_spectrum(solution, d, group) for d, group in ordered.items() if solution.spectrum_measured_as)
-    return Comparison(solution, ensembles, rows, spectra)
+    return Comparison(solution, ensembles, (*rows, *further), spectra, notes)
 
 
 def _no_options(**given: Any) -> None:
@@ -286,16 +322,41 @@ def _joined(ensembles: tuple[Ensemble, ...]) -> dict[int, list[Any]]:
     return {d: [e for e in ensembles if e.d == d] for d in sorted({e.d for e in ensembles})}
 
 
+def _kept_something(ensemble: Ensemble) -> bool:
+    """Whether networks kept more than what every one is measured by: only then may they have counterparts."""
+    return any(getattr(ensemble, name) is not None for name in KEPT)
+
+
+def _further(solution: Prediction, groups: dict[int, list[Any]]) -> tuple[list[Row], tuple[str, ...]]:
+    """Rows of what networks show if they kept enough; where some did and others did not, a sentence instead."""
+    rows, notes = [], []
+    for one in solution.counterparts:
+        measured = {d: [one.measured(ensemble) for ensemble in group] for d, group in groups.items()}
+        have = [values is not None for group in measured.values() for values in group]
+        if all(have):
+            values = [np.concatenate(group) for group in measured.values()]
+            rows.append(_row_of(one.observable.name, one.prediction, one.error_bar, list(groups), values))
+        elif any(have):
+            notes.append(f"{one.observable.name} is left out: not all of the networks were trained with {one.needs}.")
+    return rows, tuple(notes)
+
+
 def _row(name: str, solution: Prediction, groups: dict[int, list[Any]], fraction: bool) -> Row:
     values = [np.concatenate([ensemble.values(name) for ensemble in group]) for group in groups.values()]
+    bar = solution.error_bars[name]
+    return _row_of(name, float(getattr(solution, name)), bar, list(groups), values, fraction)
+
+
+def _row_of(
+    name: str, prediction: float, bar: float, sizes: list[int], values: list[Floats], fraction: bool = False
+) -> Row:
     mean = np.array([value.mean() for value in values])
     standard_error = np.array([value.std(ddof=1) / sqrt(len(value)) for value in values])
-    d = np.array(list(groups), dtype=np.float64)
+    d = np.array(sizes, dtype=np.float64)
     a, a_error, b, freedom, misfit = fit_limit(d, values, 1.0 / d if fraction else 0.0)
-    prediction, bar = float(getattr(solution, name)), solution.error_bars[name]
     spread = sqrt(a_error**2 + (0.5 * bar) ** 2) + ROUNDING * abs(prediction)
     z = normal_score((a - prediction) / spread, freedom) if isfinite(spread) and spread > 0 else nan
-    return Row(name, prediction, bar, tuple(groups), mean, standard_error, a, a_error, b, misfit, z)
+    return Row(name, prediction, bar, tuple(sizes), mean, standard_error, a, a_error, b, misfit, z)
 
 
 def _spectrum(solution: Prediction, d: int, group: list[Ensemble]) -> Spectrum:

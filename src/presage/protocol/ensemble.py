@@ -25,7 +25,8 @@ Floats = NDArray[np.float64]
 GIGABYTE = 1e9
 MOST_SEEDS = 1_000_000  # of one ensemble
 NOT_RUN = "it was not run"
-OF_EVERY_ENSEMBLE = ("problem", "d", "seeds", "trainer", "failures", "notes", "weights", "targets", "history")
+KEPT = ("weights", "targets", "history", "features", "directions")  # None unless `keep` asks for them
+OF_EVERY_ENSEMBLE = ("problem", "d", "seeds", "trainer", "failures", "notes", *KEPT)
 KILLED = "its process was killed, most often for lack of memory: train fewer networks at a time"
 
 
@@ -43,6 +44,8 @@ class Ensemble(Recorded):
     targets: Floats | None = field(default=None, repr=False)  # what there was to learn, in the same units; likewise
     # Rows (seconds, train_loss), one an iteration, of each seed; of a posterior mean the error that it expects.
     history: tuple[Floats, ...] | None = field(default=None, repr=False)
+    features: Floats | None = field(default=None, repr=False)  # what was learned along each feature of the target
+    directions: Floats | None = field(default=None, repr=False)  # how much of the target each learned direction sees
 
     observables: ClassVar[tuple[Observable, ...]] = ()  # what is measured of a network, in the order of a table
     also_measured: ClassVar[tuple[str, ...]] = ()  # further numbers of a network that a table of a sweep holds
@@ -110,7 +113,8 @@ class Outcome(NamedTuple):
     seed: int
     values: dict[str, Any]
     caveats: tuple[str, ...] = ()
-    kept: Mapping[str, Any] | None = None  # weights, target and history, in case they are asked for
+    # Weights, target, history and what else can be kept, in case it is asked for; what takes work is a function.
+    kept: Mapping[str, Any] | None = None
 
 
 class Failure(NamedTuple):
@@ -244,7 +248,8 @@ def _kept(setting: Setting, outcome: Outcome, name: str) -> Floats:
     if name not in kept:
         model = type(setting).__name__
         raise TypeError(f"{model}.train keeps no {name}, though `kept_bytes` says so: give Outcome(..., kept=...) it.")
-    return np.asarray(kept[name], dtype=np.float64)
+    value = kept[name]
+    return np.asarray(value() if callable(value) else value, dtype=np.float64)
 
 
 def _run_all(

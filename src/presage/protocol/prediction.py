@@ -6,8 +6,12 @@ from collections.abc import Mapping
 from math import isinf
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from presage.protocol.counterpart import Counterpart
 from presage.protocol.observables import Observable
 from presage.protocol.recorded import Recorded
+
+if TYPE_CHECKING:
+    from presage.protocol.feature_comparison import Beside
 
 HALF_WIDTH = "half width of a 95 % interval"
 
@@ -53,6 +57,15 @@ class Prediction(Result):
     minimises: ClassVar[bool] = True  # whether it is for the minimum of a loss, not for a posterior mean
     spectrum_of: ClassVar[str] = "eigenvalues"  # what `spectrum` is the law of, in words
     spectrum_measured_as: ClassVar[str | None] = None  # what networks call the numbers of which `spectrum` is the law
+
+    @property
+    def counterparts(self) -> tuple[Counterpart, ...]:
+        """Further numbers that networks have if they kept what it takes: `compare` asks each ensemble for them."""
+        return ()
+
+    def features_beside(self, ensemble: Any) -> Mapping[str, Beside] | None:
+        """Numbers of every feature of the target, predicted and of each network; None where they are not known."""
+        return None
 
     @property
     def convention(self) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from presage.protocol import numbers
+from presage.protocol.columns import Columns
 from presage.protocol.comparison import Comparison, Row
 from presage.protocol.ensemble import Ensemble
 from presage.protocol.model import found
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FEW = 6  # numbers of a short text
+ROWS = 12  # of the text of a table
 WIDTH = 110  # letters of it
 
 
@@ -40,7 +42,7 @@ def lines_of(result: Any) -> list[Line]:
     if isinstance(result, Ensemble):
         return [Line(o.name, result.mean(o.name), result.standard_error(o.name), o.words) for o in result.measured]
     if isinstance(result, Comparison):
-        words = by_name(result.solution.observables)
+        words = by_name(result.observables)
         return [Line(row.name, row.a, row.a_error, words[row.name].words) for row in result.rows]
     if isinstance(result, TrainedElsewhere):
         return [Line(row.name, row.value, nan, row.words) for row in result.rows]
@@ -75,6 +77,8 @@ def in_brief(result: Any) -> str:
     if isinstance(result, TrainedElsewhere):
         unusual = [row.name for row in result.rows if not row.usual]
         return f"<{kind} of {result.head}: {f'unusual {_listed(unusual)}' if unusual else 'all as predicted'}>"
+    if isinstance(result, Columns):
+        return f"<{kind}: {result.head}>"
     words = [f"{name} {getattr(result, name)}" for name in getattr(result, "in_words", ())]
     kinds = {one.name for one in getattr(result, "observables", ()) if one.stands_for}  # they are told in words
     lines = [line for line in lines_of(result) if line.name not in kinds][:FEW]
@@ -115,7 +119,10 @@ def as_dict(result: Any) -> dict[str, Any]:
         "version": found("presage:__version__"),
         "problem": None if problem is None else problem_as_dict(problem),
     }
-    if isinstance(result, Comparison):
+    if isinstance(result, Columns):
+        said |= {"columns": {name: plain(result.column(name)) for name in result.meanings}}
+        said |= {"meanings": dict(result.meanings)}
+    elif isinstance(result, Comparison):
         said |= {"agrees": result.agrees, "rows": [_row(row) for row in result.rows]}
         said |= {"spectra": [plain(spectrum._asdict()) for spectrum in result.spectra]}
     elif isinstance(result, TrainedElsewhere):
@@ -204,6 +211,9 @@ def to_dataframe(result: Any) -> pd.DataFrame:
         raise ImportError("to_dataframe needs the package pandas. Install it with pip.", name="pandas") from error
     if isinstance(result, Ensemble):
         return pd.DataFrame(networks_of(result)).set_index("seed")
+    if isinstance(result, Columns):
+        columns = {name: result.column(name) for name in result.meanings}
+        return pd.DataFrame(columns).set_index(next(iter(columns)))
     if isinstance(result, Comparison):
         return pd.DataFrame([_flat(row) for row in result.rows]).set_index("observable")
     if isinstance(result, TrainedElsewhere):
@@ -214,6 +224,29 @@ def to_dataframe(result: Any) -> pd.DataFrame:
         for line in lines_of(result)
     ]
     return pd.DataFrame(rows, columns=[head, "value", "error_bar", "meaning"]).set_index(head)
+
+
+def cells_of(table: Columns, most: int = ROWS) -> list[list[str]]:
+    """The first rows of a table, each a list of texts in the order of its columns."""
+    columns = [[_cell(value) for value in table.column(name)[:most]] for name in table.meanings]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def in_rows(table: Columns, most: int = ROWS) -> list[str]:
+    """A table as lines of text, its head and its first rows; the last says how many are left out."""
+    rows = [list(table.meanings), *cells_of(table, most)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    left = len(table) - most
+    return [*lines, f"... and {left} rows more: to_dataframe() has all"] if left > 0 else lines
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return ", ".join(map(_cell, value))
+    return str(value) if isinstance(value, int | np.integer) else numbers.text(float(value))
 
 
 def _flat(row: Row) -> dict[str, Any]:

@@ -86,7 +86,15 @@ def scaling(problem: LearningProblem, **options: Any) -> Any:
     return _answer("scaling", problem, options)
 
 
-VERBS = (solve, simulate, thresholds, bayes_optimal, bayes_curve, ridgeless, optimal_regularization, scaling)
+def recovery(problem: LearningProblem, **options: Any) -> Any:
+    """At which sample sizes each feature of the target is learned, forgotten and learned again: a `Recovery`.
+
+    The alpha of the problem plays no part. `option_names(recovery, problem)` lists what can be asked for beside it.
+    """
+    return _answer("recovery", problem, options)
+
+
+VERBS = (solve, simulate, thresholds, bayes_optimal, bayes_curve, ridgeless, optimal_regularization, scaling, recovery)
 
 
 def option_names(verb: Callable[..., Any], problem: LearningProblem) -> list[str]:

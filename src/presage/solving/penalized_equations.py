@@ -36,14 +36,26 @@ class PenalizedEquations(TwoEquations[F]):
         It is zero where the two equations say the same.
         """
         first, second = self.residuals(f)
+        step = self._solved(f, -first, -second)
+        return np.asarray(step * min(1.0, 2.0 / max(float(np.abs(step).max()), 1e-300)))
+
+    def tangent(self, f: F) -> Floats:
+        """How ``(log delta, log c)`` of the solution changes with ``log alpha``, the penalty being kept.
+
+        Checked: tests/models/attention/theory/test_sequential_recovery.py::test_the_tangent_agrees_with_differences
+        """
+        first, second = self.residuals(f)  # both are something over alpha, less one
+        return self._solved(f, first + 1.0, second + 1.0)
+
+    def _solved(self, f: F, first: float, second: float) -> Floats:
+        """The step in ``(log delta, log c)`` that changes the two residuals by so much; zero where there is none."""
         d, c, unit = f.delta, f.c, self.unit * self.alpha * f.delta**2
-        a11, a12 = d * f.drisk_ddelta / unit - 2.0 * (first + 1.0), c * f.drisk_dc / unit
+        a11, a12 = d * f.drisk_ddelta / unit - 2.0 * (self.residuals(f)[0] + 1.0), c * f.drisk_dc / unit
         a21, a22 = d * f.dI_ddelta / self.alpha, (c * f.dI_dc - self.strength / c) / self.alpha
         determinant = a11 * a22 - a12 * a21
         if determinant == 0.0 or not np.isfinite(determinant):
             return np.zeros(2)
-        step = np.array([-(a22 * first - a12 * second), -(a11 * second - a21 * first)]) / determinant
-        return np.asarray(step * min(1.0, 2.0 / max(float(np.abs(step).max()), 1e-300)))
+        return np.array([a22 * first - a12 * second, a11 * second - a21 * first]) / determinant
 
     def moved(self, f: F, step: Floats) -> tuple[float, float]:
         return f.delta * exp(step[0]), f.c * exp(step[1])

@@ -44,7 +44,7 @@ ALPHA = Number(
     reason="it is the number of samples over the squared dimension, n/d^2",
     usual_up_to=1000.0,
     hint="a number of samples is told together with its dimension, <n=20000> and <d=400>",
-    plays_no_part_in=("thresholds",),
+    plays_no_part_in=("thresholds", "recovery"),
 )
 NOISE = Number(
     "variance of the label noise",
@@ -187,6 +187,21 @@ RANK = Observable(
     "rank", "fraction of non-zero eigenvalues", "rank / d", fraction=True, formula=r"\#\{i : s_i \ne 0\}/d"
 )
 MEASURED = (TEST_ERROR, TRAIN_LOSS, TRAIN_ERROR, ESTIMATION_ERROR, RANK)  # of predictions and of networks alike
+PARTS = (  # of |S_fit/scale - S_0|_F^2/d, in predictions and of networks that kept what it takes
+    Observable("overfitting", "error by the noise that is kept", formula=r"R' - R'(\text{bulk deleted})"),
+    Observable(
+        "not_learned",
+        "error by features that are not learned",
+        "not learned",
+        formula=r"\frac{1}{d} \sum_{s_i \le s_*} s_i^2",
+    ),
+    Observable(
+        "approximation",
+        "error of the features that are learned",
+        formula=r"\|S_{\mathrm{out}}\|_F^2/d - \frac{2}{d}\operatorname{Tr} S_{\mathrm{out}} S_0 "
+        r"+ \frac{1}{d}\sum_{s_i > s_*} s_i^2",
+    ),
+)
 REPLICON = Observable("replicon", "below 1: the prediction is stable", brief=False)
 BAYES = (
     Observable(
@@ -238,10 +253,11 @@ SCALING = (
 )
 
 NO_SLOPE = "its output has no slope, so that it cannot be trained"
-UNTRAINED = dict.fromkeys(("solve", "simulate", "scaling", *LIMITS), NO_SLOPE)
+UNTRAINED = dict.fromkeys(("solve", "simulate", "recovery", "scaling", *LIMITS), NO_SLOPE)
 NOT_FIXED = (
     "they are known where a label fixes what is seen of the scores, as that of a linear or a softmax output does"
 )
+NO_CUTOFF = "it is known where small eigenvalues are cut off, by weight decay on the factors"
 TWO_STRENGTHS = "its penalty has two strengths, and it is known for one"
 NO_LAWS_OF_SOFTMAX = "the laws are those of a linear output, and are not worked out for softmax attention"
 NO_LAWS_OF_LOSS = "the laws are those of the square loss on a linear output"
@@ -259,6 +275,7 @@ MODEL = Model(
         "ridgeless": f"{HERE}.theory.ridgeless:ridgeless",
         "optimal_regularization": f"{HERE}.theory.regularization:optimal_regularization",
         "scaling": f"{HERE}.theory.scaling.answer:scaling",
+        "recovery": f"{HERE}.theory.sequential_recovery:recovery",
     },
     measured=MEASURED,
     observables={
@@ -326,7 +343,7 @@ MODEL = Model(
                 "beta": BETA,
                 "beta_0": BETA_0,
             },
-            lacks={"scaling": NO_LAWS_OF_PENALTY},
+            lacks={"scaling": NO_LAWS_OF_PENALTY, "recovery": NO_CUTOFF},
         ),
         NamedProblem(
             "hardmax",
@@ -379,7 +396,11 @@ MODEL = Model(
                 "beta": BETA,
                 "beta_0": BETA_0,
             },
-            lacks={**dict.fromkeys(LIMITS, TWO_STRENGTHS), "scaling": NO_LAWS_OF_PENALTY},
+            lacks={
+                **dict.fromkeys(LIMITS, TWO_STRENGTHS),
+                "scaling": NO_LAWS_OF_PENALTY,
+                "recovery": NO_CUTOFF,
+            },
         ),
     ),
 )

@@ -15,6 +15,7 @@ from presage.laws.random_frame import random_frame
 from presage.laws.spectral_law import Floats, SpectralLaw
 from presage.models.attention.channels.channel import Channel
 from presage.models.attention.experiment import kernels
+from presage.models.attention.experiment.features import Frame
 from presage.models.attention.experiment.tokens import Reals, Tokens
 from presage.training.ordered_sums import in_ordered_parts, samples_a_block
 
@@ -25,12 +26,18 @@ Storage = Literal["memory", "disk"]
 
 def sample_target(law: SpectralLaw, d: int, rng: np.random.Generator) -> Floats:
     """Draw a symmetric d x d matrix with eigenvalues of this law and eigenvectors uniform over all rotations."""
+    return target_and_frame(law, d, rng)[0]
+
+
+def target_and_frame(law: SpectralLaw, d: int, rng: np.random.Generator) -> tuple[Floats, Frame | None]:
+    """Such a matrix with its frame, where it was drawn by one: a product of Gaussian factors is not."""
     if isinstance(law, MarchenkoPastur):
         width = max(1, round(law.kappa_0 * d))
         W_0 = rng.standard_normal((d, width))
-        return np.asarray(W_0 @ W_0.T / sqrt(width * d))
-    frame = random_frame(d, d, rng)
-    return np.asarray((frame * law.sample(d, rng)) @ frame.T)
+        return np.asarray(W_0 @ W_0.T / sqrt(width * d)), None
+    vectors = random_frame(d, d, rng)
+    values = law.sample(d, rng)
+    return np.asarray((vectors * values) @ vectors.T), Frame(values[::-1], vectors[:, ::-1])
 
 
 @final

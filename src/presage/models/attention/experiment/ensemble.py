@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -10,7 +11,10 @@ from numpy.typing import NDArray
 
 from presage.laws.spectral_law import Floats
 from presage.models.attention.declaration import ESTIMATION_ERROR, MEASURED, TEST_ERROR
+from presage.models.attention.experiment.features import Frame, Parts, directions, features
+from presage.models.attention.experiment.features import parts as measured_parts
 from presage.models.attention.experiment.tokens import Gaussian, Tokens
+from presage.protocol import checks
 from presage.protocol.ensemble import Ensemble
 from presage.protocol.observables import Observable
 
@@ -18,7 +22,12 @@ from presage.protocol.observables import Observable
 @final
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Networks(Ensemble):
-    """Networks of one problem and one dimension, trained on independent data. A failed seed has NaN and a reason."""
+    """Networks of one problem and one dimension, trained on independent data. A failed seed has NaN and a reason.
+
+    Where they are kept, `features` has for each seed the rows ``s_i``, ``v_i' S_fit v_i`` and ``|S_fit v_i|^2`` along
+    the eigenvectors of the target, and `directions` the rows ``f_k`` and ``w_k' S_0 w_k`` of those of S_fit, both from
+    the largest eigenvalue on.
+    """
 
     test_error: Floats = field(repr=False)  # loss a fresh, noisy sample
     train_loss: Floats = field(repr=False)  # the whole loss reached, penalty included, over d^2
@@ -59,6 +68,36 @@ class Networks(Ensemble):
                 "Use `eigenvalues`, those of S."
             )
         return np.sqrt(np.maximum(self.eigenvalues, 0.0))
+
+    @property
+    def has_features(self) -> bool:
+        """Whether parts of the error can be told: the features were kept, or the weights that they follow from."""
+        return self.features is not None or self.weights is not None
+
+    def parts(self, *, split: float, threshold: float, scale: float = 1.0) -> Parts:
+        """Parts of ``|S_fit/scale - S_0|_F^2/d`` of every network that has a result, at a given cut.
+
+        Eigenvalues of ``S_fit/scale`` up to `split` count as noise, features of the target above `threshold` as
+        learned; a prediction says where: its `decomposition` has all three.
+        """
+        return measured_parts(*self._features_and_directions, split, threshold, scale)
+
+    def feature_values(self, *, scale: float = 1.0) -> tuple[Floats, Floats]:
+        """``F_i = v_i' S_fit v_i`` and ``e_i = |S_fit v_i/scale - s_i v_i|^2``, one row a network that has a result."""
+        s, along, square = np.moveaxis(self._features_and_directions[0], 1, 0)
+        return along, square / scale**2 - 2.0 * s * along / scale + s * s
+
+    @cached_property
+    def _features_and_directions(self) -> tuple[Floats, Floats]:
+        if self.features is not None and self.directions is not None:
+            return self.values("features"), self.values("directions")
+        if self.weights is None:
+            reason, remedy = "features are not kept unless they are asked for", 'Train with <keep="features">.'
+            raise checks.complaint("networks", "have kept their features", reason, repr(self), remedy)
+        pairs = list(zip(self.values("weights"), self.values("targets"), strict=True))
+        found = [(features(S, Frame.of(S_0)), directions(S, S_0)) for S, S_0 in pairs]
+        first, second = (np.stack(column) for column in zip(*found, strict=True))
+        return first, second
 
     @property
     def conditions(self) -> dict[str, str]:

@@ -18,12 +18,13 @@ from presage.models.attention.experiment.data import (
     Storage,
     Task,
     sample,
-    sample_target,
     stream,
+    target_and_frame,
     token_means,
 )
 from presage.models.attention.experiment.ensemble import Networks
 from presage.models.attention.experiment.face import UNKNOWN, face
+from presage.models.attention.experiment.features import Frame, directions, features
 from presage.models.attention.experiment.objective import Objective
 from presage.models.attention.experiment.tokens import Tokens
 from presage.models.attention.problem import Problem
@@ -77,8 +78,9 @@ class NetworkSetting(Setting):
 
     @property
     def kept_bytes(self) -> dict[str, float]:
-        """S and its target; and a row of two numbers for each step."""
-        return {"weights": 16.0 * self.d**2, "history": 16.0 * getattr(self.trainer, "steps", 0)}
+        """S and its target; a row of two numbers for each step; and five numbers for each eigenvector."""
+        history = 16.0 * getattr(self.trainer, "steps", 0)
+        return {"weights": 16.0 * self.d**2, "history": history, "features": 40.0 * self.d}
 
     @property
     def size(self) -> str:
@@ -127,7 +129,7 @@ class NetworkSetting(Setting):
         problem, channel, d = self.problem, self.problem.channel, self.d
         for_target, for_data, for_trainer, for_test = streams(seed, d)
         options = {"tokens": self.tokens, "noise": problem.noise, "task": self.task, "dtype": self.dtype}
-        S_0 = sample_target(problem.target, d, for_target)
+        S_0, frame = target_and_frame(problem.target, d, for_target)
         samples = sample(S_0, channel, self.n, for_data, storage=self.storage, threads=threads, **options)
         means = token_means(samples) if self.centring == "mean" else None
         objective = Objective(samples, channel, problem.penalty, self.width, means, threads)
@@ -156,7 +158,13 @@ class NetworkSetting(Setting):
                 "seconds": fit.seconds,
             },
             (*fit.caveats, *reached.caveats(self.n)),
-            {"weights": fit.S, "targets": S_0, "history": fit.history / self._units_of_history},
+            {
+                "weights": fit.S,
+                "targets": S_0,
+                "history": fit.history / self._units_of_history,
+                "features": lambda: features(fit.S, frame or Frame.of(S_0)),
+                "directions": lambda: directions(fit.S, S_0),
+            },
         )
 
     @property

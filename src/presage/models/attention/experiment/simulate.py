@@ -51,7 +51,8 @@ def simulate(
         n_test: number of fresh samples for the test error, drawn in blocks.
         dtype: "float64", or "float32" for half the memory and twice the speed, and an S good to 1e-3 or so.
         storage: "disk" keeps the tokens in a temporary file, for data larger than memory.
-        keep: "weights" keeps the S of every network and its target, "history" the loss against the time, a list both.
+        keep: "weights" keeps the S of every network and its target, "history" the loss against the time, "features"
+            what was learned along each eigenvector of the target, for the parts of the error; a list several.
         processes: how many networks are trained at a time; the numbers do not depend on it.
         progress: whether to show a bar; by default when standard error is a terminal.
 

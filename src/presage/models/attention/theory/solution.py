@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from math import inf, nan
 from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from presage.laws.spectral_law import Floats, SpectralLaw
-from presage.models.attention.declaration import MEASURED, REPLICON
+from presage.models.attention.declaration import MEASURED, PARTS, REPLICON
 from presage.models.attention.penalties.frobenius import Frobenius
 from presage.models.attention.penalties.nuclear_psd import NuclearPSD
 from presage.models.attention.problem import Problem
 from presage.models.attention.theory import state_evolution
+from presage.models.attention.theory.decomposition import Decomposition, decomposition_of, threshold
+from presage.models.attention.theory.features import feature_table, made_of_atoms
 from presage.models.attention.theory.order_parameters import Conjugates, Overlaps
 from presage.models.attention.theory.replicon import replicon, weight_factor, weight_factor_of_map
+from presage.protocol.counterpart import Counterpart
+from presage.protocol.feature_comparison import Beside
+from presage.protocol.feature_table import FeatureTable
 from presage.protocol.prediction import Prediction
 from presage.spectra.symmetric.free import FreeConvolution
 from presage.spectra.symmetric.functionals import functionals, start_of_largest
@@ -216,8 +221,97 @@ class Solution(Prediction):
 
     @cached_property
     def outliers(self) -> Floats:
-        """Positions of single eigenvalues that stand clear of every bulk: learned features of a discrete target."""
+        """Positions of single eigenvalues that stand clear of every bulk: learned features of a discrete target.
+
+        They are fewer than the learned features of `features`: a feature is learned from ``s = delta`` on, while its
+        eigenvalue is still inside of the bulk. An atom of mass w alone makes a band of its own from
+        ``s = delta (w^(1/3) + (1-w)^(1/3))^(3/2)`` on, 1.15 delta at w = 1/1000, and features beside it hold it back
+        further.
+
+        Checked: tests/models/attention/theory/test_decomposition.py::test_an_outlier_is_more_than_a_learned_feature
+        """
         return np.array([0.5 * (band.left + band.right) for band, spike in self._bands if spike])
+
+    @cached_property
+    def decomposition(self) -> Decomposition:
+        """The error in three parts, exactly: overfitting, features that are not learned, and those that are."""
+        self._must_threshold("decomposition")
+        relative = (0.5 * self._relative("q_hat") + self._relative("m_hat"), self._relative("m_hat"))
+        return decomposition_of(self.problem, self.delta, self.cutoff, self.scale, self.estimation_error, relative)
+
+    @cached_property
+    def learned_above(self) -> float:
+        """Features of the target above this eigenvalue are learned: they stand out of the noise and are kept."""
+        self._must_threshold("learned_above")
+        return threshold(self.delta, max(self.cutoff, self._start))
+
+    @property
+    def counterparts(self) -> tuple[Counterpart, ...]:
+        """The parts of the error, which networks have if they kept their features or their weights."""
+        if not isinstance(self.problem.penalty, NuclearPSD):
+            return ()
+        found, needs = self.decomposition, 'keep="features"'
+
+        def measured(ensemble: Any, name: str) -> Any:
+            at = {"split": found.split, "threshold": found.threshold, "scale": found.scale}
+            parts = ensemble.parts(**at) if ensemble.has_features else None
+            return None if parts is None else getattr(parts, name)
+
+        return tuple(
+            Counterpart(one, getattr(found, one.name), found.bars[one.name], partial(measured, name=one.name), needs)
+            for one in PARTS
+        )
+
+    def features_beside(self, ensemble: Any) -> Mapping[str, Beside] | None:
+        """F and e of every feature, predicted and of each network, where the networks have the features of the law."""
+        if not isinstance(self.problem.penalty, NuclearPSD) or not ensemble.has_features:
+            return None
+        counts = ensemble.d * self.problem.target.atoms.masses[::-1]
+        whole = np.round(counts).astype(np.int64)
+        if whole.sum() != ensemble.d or np.abs(counts - whole).max() > 1e-6:
+            return None  # its networks draw eigenvalues of their own, which are no features of the law
+        table, names = self.features, ("F", "e")
+        measured = ensemble.feature_values(scale=self.scale)
+        first = np.concatenate([[0], np.cumsum(whole)[:-1]])
+        return {
+            name: Beside(table.meanings[name], getattr(table, name), np.add.reduceat(each, first, axis=1) / whole)
+            for name, each in zip(names, measured, strict=True)
+        }
+
+    @cached_property
+    def features(self) -> FeatureTable:
+        """Every feature of a target made of atoms: whether it is learned, where its eigenvalue lies, its error."""
+        if not made_of_atoms(self.problem.target):
+            raise AttributeError(
+                "`features` are those of a target made of single eigenvalues, and this law has a continuous part. "
+                "Use `decomposition`, which takes any law."
+            )
+        return self.feature_table()
+
+    def feature_table(self, k: int | None = None, *, sample_sizes: bool = False) -> FeatureTable:
+        """The first `k` features, the largest of the target; by default all of them.
+
+        With `sample_sizes` it has every number of samples at which each is learned or forgotten too: see `recovery`.
+        """
+        self._must_threshold("features")
+        table = feature_table(self.problem.target, self._free, self.cutoff, self.scale, self._start, k)
+        if not sample_sizes:
+            return table
+        from presage.models.attention.theory.sequential_recovery import recovery  # here: it makes solutions
+
+        found = recovery(self.problem, features=len(table))
+        unit, name = (1.0, "alpha") if found.d is None else (self.problem.samples_at_one(found.d), "n")
+        known = range(1, len(found.s) + 1)
+        at = [tuple((unit * found.learned_at(i)[0]).tolist()) if i in known else () for i in table.i.tolist()]
+        return replace(table, learned_at=tuple(at), counted_in=name)
+
+    def _must_threshold(self, name: str) -> None:
+        """Complain where the eigenvalues are not shrunk by a shift: the parts are known for those that are."""
+        if not isinstance(self.problem.penalty, NuclearPSD):
+            raise AttributeError(
+                f"`{name}` is known where small eigenvalues are cut off, by weight decay on the factors, and not for "
+                f"{self.problem.penalty!r}. Use NuclearPSD."
+            )
 
     @cached_property
     def _weight_factor(self) -> float:
