@@ -63,6 +63,11 @@ class Scaling(Result):
         return self.phases.index(self.phase) if self.phase in self.phases else -1
 
     @property
+    def d(self) -> int | None:
+        """The dimension at which the samples of boundaries are counted; None where a model does not say."""
+        return None
+
+    @property
     def law_value(self) -> float:
         """What the law of the phase says."""
         return self.law.value

@@ -44,6 +44,11 @@ class PowerLawScaling(Scaling):
     every_observable = SCALING
     phases = PHASES
 
+    @property
+    def d(self) -> int:
+        """The number of eigenvalues of the target, at which samples are counted."""
+        return int(self.problem.target.d)
+
     def curve(self) -> ScalingCurve:
         return curve_in_samples(self.problem, self.phase, self.error)
 
