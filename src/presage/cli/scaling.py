@@ -52,14 +52,14 @@ def scaling(given: Given, factor: Factor = None, json: Json = False, csv: Csv = 
 
     problem = given.problem()
     found = ps.scaling(problem, **given.taken(ps.scaling, {"factor": factor}, problem))
-    values = {one.name: _with_bar(found, one.name) for one in found.observables}
+    values = {one.name: _with_bar(found, one.name) for one in found.known_observables}
     caveats = [*given.idle, *_counted_at(given, found), *found.caveats]
     row = with_caveats({"phase": found.phase, **values}, caveats)
 
     def human(out: Console) -> None:
         say(out, given.title())
         words = [(name, value, "", meaning) for name, value, meaning in found.told()]
-        shown = [one for one in found.observables if not one.stands_for]  # a kind is told in words above
+        shown = [one for one in found.known_observables if not one.stands_for]  # a kind is told in words above
         rows = [*words, *((one.name, *numbers.cells(values[one.name]), one.words) for one in shown)]
         table(out, ("observable", "value", "±", "meaning"), rows, words=("observable", "meaning"))
         tell_caveats(out, caveats)

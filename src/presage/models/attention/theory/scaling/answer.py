@@ -41,7 +41,7 @@ class PowerLawScaling(Scaling):
     learned: int  # K, features of the target that are learned
     prediction: Solution  # the exact one that all of it is about
 
-    every_observable = SCALING
+    observables = SCALING
     phases = PHASES
 
     @property
