@@ -30,6 +30,12 @@ def test_it_is_what_the_library_says():
     assert float(row["local_exponent_n"]) == pytest.approx(known(1.0, factor=2.0).local_exponent_n)
 
 
+def test_another_dimension_than_the_target_has_is_told():
+    found = from_json("scaling", *NETWORK, "--n", "2500", "--d", "50")
+    assert "boundaries in n are counted at the target's own d = 100, not at --d 50." in found["caveats"]
+    assert found["error"] == pytest.approx(known(1.0).error)
+
+
 def test_the_table_tells_phase_law_and_boundaries():
     out = run("scaling", *NETWORK, "--alpha", "1").stdout
     words = " ".join(out.split())

@@ -50,8 +50,13 @@ class PowerLawScaling(Scaling):
     pruning: Pruning | None  # what can be mended after training
     softmax: SoftmaxScaling | None  # floors, and the quadratic network that softmax attention is
 
-    every_observable = SCALING
+    observables = SCALING
     phases = PHASES
+
+    @property
+    def d(self) -> int:
+        """The number of eigenvalues of the target, at which samples are counted."""
+        return int(self.problem.target.d)
 
     @property
     def best_weight_decay(self) -> float:
@@ -112,7 +117,7 @@ class PowerLawScaling(Scaling):
         return curve_in_samples(self.problem, self.phase, self.error) if self.softmax is None else None
 
     def _lines(self) -> list[str]:
-        known = {one.name: one for one in self.observables}
+        known = {one.name: one for one in self.known_observables}
         further = [known[name] for name in FURTHER if name in known]
         return [*super()._lines(), *(f"{one.name:<25} {getattr(self, one.name):.6g}  {one.words}" for one in further)]
 

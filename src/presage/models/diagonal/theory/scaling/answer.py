@@ -37,7 +37,7 @@ class DiagonalScaling(Scaling):
     learned: int  # entries above max(c, delta)
     weight_decay_max: float  # from which on the fit is zero for half of all data
 
-    every_observable = SCALING
+    observables = SCALING
     phases = tuple(PHASES)  # all that there are
 
     @property
