@@ -405,8 +405,10 @@ def test_random_cells_of_the_predictions_can_be_made_again(shipped, figure, part
             allowed = float(new[bar] + cell[bar]) if bar in cell else 0.0
             known = cell[name].values[np.isfinite(cell[name].values)]
             made = new[name].values[np.isfinite(new[name].values)]
+            # A density is the root of the distance to an edge: there a rounding of that makes 1e-8 of it.
+            rounding = 1e-7 if name == "density" else 1e-9
             if not str(name).endswith("_bar"):
-                assert np.allclose(made, known, rtol=1e-4, atol=4.0 * allowed + 1e-9), f"{name} at {cell.coords}"
+                assert np.allclose(made, known, rtol=1e-4, atol=4.0 * allowed + rounding), f"{name} at {cell.coords}"
 
 
 @pytest.mark.parametrize(("figure", "part"), TRAINED)
