@@ -51,6 +51,7 @@ long: $(INSTALLED)
 bench: $(INSTALLED)
 	$(BIN)/python bench/theory.py
 	$(BIN)/python bench/core.py
+	$(BIN)/python bench/scaling.py
 	$(BIN)/python bench/views.py
 	$(BIN)/python bench/training.py
 
