@@ -55,8 +55,8 @@ def test_a_path_and_panels_along_the_spectrum_give_the_same(law, delta, p):
         "cubic": mass @ (h**2 - (np.pi * nodes.rho.ravel()) ** 2 / 3.0),
     }
     for name, value in along.items():
-        size = mass @ (h**2 + (np.pi * nodes.rho.ravel()) ** 2) if name == "cubic" else abs(value)
-        assert getattr(found, name) == pytest.approx(value, rel=1e-9, abs=1e-9 * size), name
+        size = float(mass @ (h**2 + (np.pi * nodes.rho.ravel()) ** 2)) if name == "cubic" else abs(float(value))
+        assert getattr(found, name) == pytest.approx(float(value), rel=1e-9, abs=1e-9 * size), name
 
 
 @pytest.mark.parametrize("delta", [1e-3, 0.05, 0.3])

@@ -238,7 +238,7 @@ SCALING = (
         "phase",
         stands_for=("Ia", "Ib", "II", "III", "IV", "V", "peak", "VIa", "VIb"),
     ),
-    Observable("error", "exact estimation error |S_fit - S_0|_F^2 / d", "estimation error"),
+    Observable("error", "exact |S_fit/scale - S_0|_F^2 / d (scale 1 but for a softmax)", "estimation error"),
     Observable("law_value", "what the law of the phase says", "leading law"),
     Observable("composite", "isolated features on a semicircle of noise", "composite law"),
     Observable("learned", "features of the target that are learned", "learned features"),
@@ -250,6 +250,17 @@ SCALING = (
         "of the exact error around here, in weight decay",
         "local exponent in weight decay",
     ),
+    Observable("best_weight_decay", "weight decay of least error, growing as n^(1/2) by its law", "best weight decay"),
+    Observable("best_error", "error at the best weight decay", "error at the best weight decay"),
+    Observable("best_exponent", "of it and of the best method, in samples, by their laws", brief=False),
+    Observable("bayes_error", "least error of any method", "least error"),
+    Observable("ratio", "error at the best weight decay over the least of any method"),
+    Observable("ratio_limit", "of it, for many features: 3 gamma/(1 + gamma)", brief=False),
+    Observable("pruned_error", "error after the bulk of the learned matrix is cut off", "error after pruning"),
+    Observable("reshrunk_error", "error after each kept eigenvalue is moved to its best place", brief=False),
+    Observable("test_error_above_floor", "test error less that of infinitely many samples", "test error above floor"),
+    Observable("test_floor", "test error of infinitely many samples", brief=False),
+    Observable("estimation_floor", "estimation error of infinitely many samples", brief=False),
 )
 
 NO_SLOPE = "its output has no slope, so that it cannot be trained"
@@ -259,8 +270,7 @@ NOT_FIXED = (
 )
 NO_CUTOFF = "it is known where small eigenvalues are cut off, by weight decay on the factors"
 TWO_STRENGTHS = "its penalty has two strengths, and it is known for one"
-NO_LAWS_OF_SOFTMAX = "the laws are those of a linear output, and are not worked out for softmax attention"
-NO_LAWS_OF_LOSS = "the laws are those of the square loss on a linear output"
+NO_LAWS_OF_LOSS = "the laws are those of the square loss on a linear output, and of softmax attention"
 NO_LAWS_OF_PENALTY = "the laws are those of weight decay on the factors, which cuts small eigenvalues"
 
 MODEL = Model(
@@ -308,7 +318,6 @@ MODEL = Model(
                 "beta_0": BETA_0,
                 "kappa": KAPPA,
             },
-            lacks={"scaling": NO_LAWS_OF_SOFTMAX},
             default=True,
         ),
         NamedProblem(

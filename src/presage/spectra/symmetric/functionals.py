@@ -209,5 +209,5 @@ def _integrate(free: FreeConvolution, c: float, start: float) -> Functionals:
         more, larger = sums_along_path(law, t, c, begin, end_of_path(begin, gap.left, gap.right))
         sums, sizes = sums + more, sizes + larger
     lost = float((sizes[:4] / np.maximum(np.abs(sums[:4]), 1e-300)).max())
-    rank, *others = sums.tolist()
-    return Functionals(free, begin, c, start, min(rank, 1.0), *others, lost)
+    rank, first, J, I, hilbert, cubic = sums.tolist()
+    return Functionals(free, begin, c, start, min(rank, 1.0), first, J, I, hilbert, cubic, lost)

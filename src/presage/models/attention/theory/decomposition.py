@@ -90,7 +90,7 @@ def parts(target: SpectralLaw, delta: float, cutoff: float, most: float = inf, c
     cut = cut or cut_at(delta, start)
     t, c = delta**2, cutoff
     split = max(start, _end_of_noise(whole.free)) if cut.has_bulk else start
-    above = whole if split <= start else functionals(target, delta, min(split, float(whole.free.support[-1, 1])))
+    above = whole if split <= start else functionals(target, delta, split)
     force = _force(above, c)
     not_learned = float(target.moment_below(cut.threshold, 2))
     approximation = c * c * above.rank + t * (4.0 * force - 1.0) + (above.below - not_learned)
@@ -107,13 +107,8 @@ def _force(f: Functionals, c: float) -> float:
 
 
 def _end_of_noise(free: FreeConvolution) -> float:
-    """The x of the parameter ``u = delta``, where a feature alone leaves the noise; in a gap the end of that gap."""
-    bands, u = free.bands, free.delta
-    inside = (bands[:, 0] < u) & (u < bands[:, 1])
-    if inside.any():
-        return float(biane.curve(free.law, free.t, np.array([u])).x[0])
-    beyond = np.flatnonzero(bands[:, 0] >= u)
-    return float(free.support[beyond[0], 0]) if beyond.size else inf
+    """The x of the parameter ``u = delta``, where a feature alone leaves the noise; of a gap a point inside of it."""
+    return float(biane.curve(free.law, free.t, np.array([free.delta])).x[0])
 
 
 @final

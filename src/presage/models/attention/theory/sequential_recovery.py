@@ -20,9 +20,9 @@ from presage.protocol.recovery import Recovery
 FEW = 10  # features that are followed by default where every sample size is a problem to be solved
 FOLLOWED = 1e-6  # relative error of a sample size on the curve of a linear channel
 BRACKETED = 1e-4  # and by brackets, of problems that are solved no better than that
-STRIDE = log(2.0)  # between sample sizes that are solved first
+STRIDE = log(4.0)  # between sample sizes that are solved first; the middle of each interval is looked at too
 BENT = 0.1  # of the logarithm of the threshold: an interval whose middle is further off its chord is halved
-LEAST, MOST = log(1e-9), log(1e6)  # of alpha: what a problem takes
+LEAST, MOST = log(1e-9), log(1e6)  # of alpha: how far brackets are looked for
 
 
 def recovery(problem: Problem, *, features: int | None = None) -> Recovery:
@@ -35,6 +35,9 @@ def recovery(problem: Problem, *, features: int | None = None) -> Recovery:
         problem: what is learned; its alpha plays no part.
         features: how many are followed, the largest first; by default all for linear channels, where they share one
             curve, and ten where every sample size is a problem to be solved.
+
+    Raises:
+        SolveError: where the problem cannot be solved at a sample size on the way.
 
     Equation: derived: feature i is learned if ``s_i > s_*(delta, c)``.
     Checked: tests/models/attention/theory/test_sequential_recovery.py::test_check_values
@@ -66,7 +69,7 @@ def recovery(problem: Problem, *, features: int | None = None) -> Recovery:
         ends, error = (exp(path.at[0]) / tokens, exp(path.at[-1]) / tokens), FOLLOWED
     else:
         curve = _Threshold(problem)
-        found, ends, error = curve.crossings(s), curve.ends, BRACKETED
+        found, ends, error = curve.crossings(s), curve.ends, curve.error
         notes += curve.notes
     masses = problem.target.atoms.masses
     equal = float(np.ptp(masses)) < 1e-9 * float(masses[0])
@@ -104,6 +107,7 @@ class _Threshold:
         self.problem = problem
         self.solved: dict[float, Solution] = {}
         self.notes: list[str] = []
+        self.error = BRACKETED  # relative, of the sample sizes that were found
 
     def __call__(self, y: float) -> float:
         if y not in self.solved:
@@ -139,7 +143,7 @@ class _Threshold:
 
     def _halve(self, left: float, right: float) -> None:
         middle = 0.5 * (left + right)
-        if right - left < 0.1 * STRIDE or abs(self(middle) - 0.5 * (self(left) + self(right))) < BENT:
+        if right - left < 0.05 * STRIDE or abs(self(middle) - 0.5 * (self(left) + self(right))) < BENT:
             return
         self._halve(left, middle)
         self._halve(middle, right)
@@ -159,11 +163,18 @@ class _Threshold:
         while right - left > BRACKETED:
             middle = left + (right - left) * a / (a - b)
             middle = min(max(middle, left + 0.2 * BRACKETED), right - 0.2 * BRACKETED)
-            value = self(middle) - level
-            if abs(value) < 0.2 * BRACKETED:
+            value, bar = self(middle) - level, self._bar(middle)
+            if abs(value) < max(0.2 * BRACKETED, bar):
+                steepness = abs(a - b) / (right - left)
+                self.error = max(self.error, bar / steepness)
                 return middle
             if (value >= 0.0) == (a >= 0.0):
                 left, a, b, side = middle, value, b * (0.5 if side == 1 else 1.0), 1
             else:
                 right, b, a, side = middle, value, a * (0.5 if side == -1 else 1.0), -1
         return 0.5 * (left + right)
+
+    def _bar(self, y: float) -> float:
+        """How well the logarithm of the threshold is known: no sample size is known better than that."""
+        found = self.solved[y]
+        return found.error_bars["delta"] / found.delta

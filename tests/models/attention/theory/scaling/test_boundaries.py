@@ -9,6 +9,7 @@ import pytest
 
 import presage as ps
 from presage.models.attention.theory.scaling import boundaries, laws
+from presage.models.attention.theory.scaling.constants import C_IV
 from presage.models.attention.theory.scaling.power_law_units import PowerLawUnits
 from tests.models.attention.theory.scaling.point import network
 
@@ -88,7 +89,7 @@ def test_IV_V_in_numbers(gamma, d, leading, seen):
     """Between its leading formula and where overfitting was seen to cross, both numbers of the theory."""
     units = PowerLawUnits(gamma, d)
     w = 1.0 / (1.4 - 0.5 / gamma)
-    closed = (laws.C_IV(gamma) / laws.B * (8.0 / units.Z) ** (0.5 / gamma)) ** w * d ** (0.4 * w)
+    closed = (C_IV(gamma) / laws.B * (8.0 / units.Z) ** (0.5 / gamma)) ** w * d ** (0.4 * w)
     assert closed == pytest.approx(leading, abs=0.5)
     found = d * boundaries.IV_V(units, 0.5)
     assert seen < found < closed

@@ -17,6 +17,7 @@ ASYMPTOTIC = (
 SEES_A_PLATEAU = 1e6  # d from which on the exponents of IV and V can be seen in the error
 SHIFTED = 0.1  # of its half width: a peak that is further from 1/4 is lower than its law
 MANY_FEATURES = 5  # from which on a sum over the learned ones is nearly an integral
+FAR = 2.0  # a law that is off by more is said to be
 NEAR_THE_THEORY = 40.0  # samples over d from which on trained networks follow the theory
 
 
@@ -52,6 +53,13 @@ def caveats_of(
             "few per cent from about 40 on, and are 5 to 20 % above it at 10, whatever d."
         )
     return tuple(said)
+
+
+def far_from_law(law: float, error: float) -> tuple[str, ...]:
+    """Where the law of a phase and the exact error are far apart, in words."""
+    if error / FAR <= law <= FAR * error:
+        return ()
+    return (f"here the law says {law:.3g} and the exact error is {error:.3g}: the point is not far inside its phase.",)
 
 
 def _peak(problem: Problem, equivalent: QuadraticEquivalent) -> list[str]:

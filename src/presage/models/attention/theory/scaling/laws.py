@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from presage.models.attention.theory.scaling.constants import C_IV
 from presage.models.attention.theory.scaling.power_law_units import PowerLawUnits
 from presage.models.attention.theory.scaling.unit_semicircle import Isc, Jsc
 from presage.protocol.njit import njit
@@ -60,15 +61,6 @@ def law_all_learned(alpha: Any, L: Any, D: float) -> Any:
     """
     c = L / (4.0 * alpha - 2.0)
     return (2.0 * alpha * c**2 + 0.5 * D) / (2.0 * alpha - 1.0)
-
-
-def C_IV(gamma: float) -> float:
-    """Cost of features at ``chi = 2`` in units of ``t K/d``: ``24 g^3/((1+g)(4g^2-1))``.
-
-    Equation: derived: the sum of ``e(u, 2) = 6 - 8/u + 3/u^2`` over those learned and of ``u^2`` over the others.
-    Checked: tests/models/attention/theory/scaling/test_laws.py::test_C_IV
-    """
-    return 24.0 * gamma**3 / ((1.0 + gamma) * (4.0 * gamma**2 - 1.0))
 
 
 def law_IV(units: PowerLawUnits, alpha: Any, D: float) -> Any:

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from presage.laws.power_law import PowerLaw
 from presage.models.attention.channels.linear import Linear
-from presage.models.attention.channels.softmax import Softmax
 from presage.models.attention.penalties.nuclear_psd import NuclearPSD
 from presage.models.attention.problem import Problem
 from presage.models.attention.theory.scaling.peak import saturation
@@ -43,8 +42,9 @@ def quadratic_equivalent(problem: Problem) -> QuadraticEquivalent:
     Checked: tests/models/attention/theory/scaling/test_answer.py::test_linear_attention_counts_its_components
     Checked: tests/models/attention/theory/scaling/test_answer.py::test_what_has_no_scaling_law_is_refused
     """
-    target = _power_law(problem)
-    _weight_decay_on_a_linear_channel(problem)
+    target = power_law_of(problem)
+    _linear_channel(problem)
+    must_have_weight_decay(problem)
     units, components = PowerLawUnits.of(target), problem.channel.n_in
     a = units.size
     weight_decay = a / sqrt(problem.kappa)
@@ -59,7 +59,8 @@ def quadratic_equivalent(problem: Problem) -> QuadraticEquivalent:
     return QuadraticEquivalent(place, target.d**2 / components, weight_decay, a**2)
 
 
-def _power_law(problem: Problem) -> PowerLaw:
+def power_law_of(problem: Problem) -> PowerLaw:
+    """The target of a problem, if the laws are known for it."""
     target = problem.target
     if not isinstance(target, PowerLaw):
         raise checks.complaint(
@@ -82,24 +83,19 @@ def _power_law(problem: Problem) -> PowerLaw:
     return target
 
 
-def _weight_decay_on_a_linear_channel(problem: Problem) -> None:
-    if isinstance(problem.channel, Softmax):
-        raise checks.complaint(
-            "channel",
-            "be Linear",
-            "the laws are those of quadratic networks and of linear attention, whose noise level and cutoff are known "
-            "functions of samples and weight decay; those of softmax attention are not worked out here",
-            problem.channel,
-            "Use <quadratic_network()> or <linear_attention()>, or <solve()> at several <alpha>.",
-        )
+def _linear_channel(problem: Problem) -> None:
     if not isinstance(problem.channel, Linear):
         raise checks.complaint(
             "channel",
-            "be Linear",
-            "the laws are those of the square loss on a linear output",
+            "be Linear or Softmax",
+            "the laws are those of the square loss on a linear output, and of softmax attention",
             problem.channel,
-            "Use <quadratic_network()> or <linear_attention()>, or <solve()> at several <alpha>.",
+            "Use <quadratic_network()>, <linear_attention()> or <attention()>, or <solve()> at several <alpha>.",
         )
+
+
+def must_have_weight_decay(problem: Problem) -> None:
+    """Refuse another penalty, or none."""
     if not isinstance(problem.penalty, NuclearPSD):
         raise checks.complaint(
             "penalty",

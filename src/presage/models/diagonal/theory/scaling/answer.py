@@ -11,14 +11,14 @@ from presage.models.diagonal.declaration import ALPHA, SCALING, WEIGHT_DECAY
 from presage.models.diagonal.problem import DiagonalProblem
 from presage.models.diagonal.theory.coordinates import Coordinates, learned_from
 from presage.models.diagonal.theory.scaling.composite import composite_error
-from presage.models.diagonal.theory.scaling.curve import SampleCurve, curve_in_samples
+from presage.models.diagonal.theory.scaling.curve import curve_in_samples
 from presage.models.diagonal.theory.scaling.law_here import PHASES, law_of
 from presage.models.diagonal.theory.scaling.phases import boundaries_of, phase_of, weight_decay_of_nothing
 from presage.models.diagonal.theory.scaling.power_problem import PowerProblem, power_problem
 from presage.models.diagonal.theory.scaling.sample_sizes import learned_at
 from presage.models.diagonal.theory.solution import DiagonalSolution, solve
 from presage.protocol import checks
-from presage.protocol.scaling import Scaling, ScalingLaw
+from presage.protocol.scaling import Scaling, ScalingCurve, ScalingLaw
 
 FACTOR = 3.0  # by which samples and weight decay are turned either way for a local exponent: the sums are staircases
 ALL = 1e-12  # fraction of entries that may be lost where every entry is said to be kept
@@ -37,20 +37,15 @@ class DiagonalScaling(Scaling):
     learned: int  # entries above max(c, delta)
     weight_decay_max: float  # from which on the fit is zero for half of all data
 
-    observables = SCALING
+    every_observable = SCALING
     phases = tuple(PHASES)  # all that there are
-
-    @property
-    def law_value(self) -> float:
-        """What the law of the phase says."""
-        return self.law.value
 
     @property
     def coordinates(self) -> Coordinates:
         """One row an entry: learned or not, how often it is there, its mean fit, its error."""
         return self.prediction.coordinates
 
-    def curve(self) -> SampleCurve:
+    def curve(self) -> ScalingCurve:
         """The exact error against the number of samples around the point, with the laws of the phases on its way."""
         return curve_in_samples(self.problem)
 

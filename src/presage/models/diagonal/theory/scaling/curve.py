@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import pairwise
 from math import inf
-from typing import NamedTuple
 
 import numpy as np
 
@@ -17,7 +15,7 @@ from presage.models.diagonal.theory.scaling.law_here import PHASES
 from presage.models.diagonal.theory.scaling.phases import boundaries_of, boundary_between, phase_of
 from presage.models.diagonal.theory.scaling.power_problem import PowerProblem, power_problem
 from presage.models.diagonal.theory.solution import solve
-from presage.protocol.scaling import Boundary
+from presage.protocol.scaling import Boundary, ScalingCurve
 
 POINTS, FEWER, DENSE = 25, 60, 400  # of the exact curve, of the composite law, of the laws
 LEAST, MOST = 10.0, 300.0  # how far from the point it goes at least and at most, as a factor
@@ -25,20 +23,7 @@ BEYOND = 3.0  # it goes this far beyond the boundaries next to the point
 BESIDE, ON_THE_PEAK = 2.0, 1.1  # a law is drawn this far beyond its phase
 
 
-class SampleCurve(NamedTuple):
-    """The exact error along the number of samples around a point, and the laws of the phases that it passes."""
-
-    field: str  # "n"
-    at: float  # the point itself
-    x: Floats  # numbers of samples, rising
-    error: Floats  # the exact error there
-    composite: tuple[Floats, Floats]  # numbers of samples, and what the composite law says there
-    laws: Mapping[str, tuple[Floats, Floats]]  # by phase: numbers of samples, and what its law says there
-    passed: tuple[tuple[str, float, float], ...]  # phases in their order, each from where to where
-    boundaries: tuple[Boundary, ...]  # those within the curve
-
-
-def curve_in_samples(problem: DiagonalProblem) -> SampleCurve:
+def curve_in_samples(problem: DiagonalProblem) -> ScalingCurve:
     """The curve at the weight decay of a problem, from beyond one neighbouring phase to beyond the other."""
     p = power_problem(problem)
     edges = [edge.value / p.n for edge in boundaries_of(p) if edge.field == "n"]
@@ -49,7 +34,7 @@ def curve_in_samples(problem: DiagonalProblem) -> SampleCurve:
     x = np.unique([*np.geomspace(low, high, POINTS - len(own)), *own])
     dense, fewer = np.geomspace(low, high, DENSE), np.geomspace(low, high, FEWER)
     passed, boundaries = _phases_along(p, np.union1d(dense, own))
-    return SampleCurve(
+    return ScalingCurve(
         field="n",
         at=p.n,
         x=x,
