@@ -61,7 +61,7 @@ def test_a_sweep_tells_phases_in_words(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ((), "--model attention has no `presage scaling`: the laws are those of a linear output"),
+        ((), "`--target` must be a PowerLaw"),
         (("--model", "elastic"), "the laws are those of weight decay on the factors"),
         (("--model", "hardmax"), "its output has no slope"),
         (("--model", "robust"), "the laws are those of the square loss"),
@@ -70,6 +70,9 @@ def test_a_sweep_tells_phases_in_words(tmp_path):
         (("--model", "quadratic", "--target", "power:0.5,100"), "`--target` must have gamma above 1/2"),
         ((*NETWORK, "--factor", "1"), "`--factor` must be a finite number > 1"),
         ((*NETWORK, "--alpha", "1,2"), "`--alpha` must be one number here"),
+        ((*NETWORK, "--n", "400", "--d", "20"), "boundaries in n are counted at d = 100. Got --d 20. Write --d 100"),
+        (("--model", "diagonal", "--target", "power:1.25,100", "--n", "40", "--d", "20"), "Write --d 100, or --alpha"),
+        (("--model", "diagonal", "--target", "mp:0.5"), "Use for example --target power:1.25,1000"),
     ],
 )
 def test_mistakes(arguments, sentence):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from presage.cli.errors import CommandError
 from presage.cli.options import Given, takes_problem
 from presage.cli.output import (
     Csv,
@@ -52,6 +53,7 @@ def scaling(given: Given, factor: Factor = None, json: Json = False, csv: Csv = 
 
     problem = given.problem()
     found = ps.scaling(problem, **given.taken(ps.scaling, {"factor": factor}, problem))
+    _same_dimension(given.samples.d, found.dimension)
     values = {one.name: _with_bar(found, one.name) for one in found.observables}
     caveats = [*given.idle, *found.caveats]
     row = with_caveats({"phase": found.phase, **values}, caveats)
@@ -72,6 +74,15 @@ def scaling(given: Given, factor: Factor = None, json: Json = False, csv: Csv = 
         from presage.plots.plot import panels_of
 
         pictures.draw(plot, given.title(), lambda: panels_of(found), quiet=json or csv)
+
+
+def _same_dimension(written: int | None, own: int | None) -> None:
+    """Refuse a --d that is not that of the target: boundaries would be in other samples than --n."""
+    if None not in (written, own) and written != own:
+        raise CommandError(
+            f"`--d` must be that of the target here: boundaries in n are counted at d = {own}. Got --d {written}. "
+            f"Write --d {own}, or --alpha."
+        )
 
 
 def _with_bar(found: Any, name: str) -> numbers.Measured | float:

@@ -102,6 +102,11 @@ class Scaling(Result):
         """Plain sentences: what is a leading order only, and where no plateau exists."""
         return (*self.problem.notes, *self.notes)
 
+    @property
+    def dimension(self) -> int | None:
+        """The d at which `n` is counted: that of the target; None where a model has none."""
+        return None
+
     def curve(self) -> ScalingCurve | None:
         """The exact error around the point, with the laws of the phases that it passes; None where a model has none."""
         return None

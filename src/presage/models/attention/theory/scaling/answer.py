@@ -108,6 +108,11 @@ class PowerLawScaling(Scaling):
         """Of a softmax: estimation error with infinitely many samples."""
         return nan if self.softmax is None else self.softmax.estimation_floor
 
+    @property
+    def dimension(self) -> int:
+        """The d at which `n` is counted: that of the target."""
+        return int(self.problem.target.d)
+
     def curve(self) -> ScalingCurve | None:
         return curve_in_samples(self.problem, self.phase, self.error) if self.softmax is None else None
 
