@@ -342,7 +342,7 @@ def test_6_with_noise_only_two_tokens_have_a_bump_beyond_error_bars(shipped):
 def test_6_networks_are_as_predicted(shipped, n_tokens, noise):
     parts = shipped("attention-6")
     trained, theory = (parts[f"{part}_{n_tokens}"].sel(noise=noise) for part in ("trained", "theory"))
-    # At d = 100 dots are 5 % and less off their line, but for the steep fall of clean labels, where they are 9(3) %.
+    # At d = 100 dots are up to 6.5 % off their line, and 10(2) % in the steep fall of clean labels at T = 5.
     assert_trained_as_predicted(trained, theory, finite_size=5.0)
 
 
@@ -405,8 +405,10 @@ def test_random_cells_of_the_predictions_can_be_made_again(shipped, figure, part
             allowed = float(new[bar] + cell[bar]) if bar in cell else 0.0
             known = cell[name].values[np.isfinite(cell[name].values)]
             made = new[name].values[np.isfinite(new[name].values)]
+            # A density is the root of the distance to an edge: there a rounding of that makes 1e-8 of it.
+            rounding = 1e-7 if name == "density" else 1e-9
             if not str(name).endswith("_bar"):
-                assert np.allclose(made, known, rtol=1e-4, atol=4.0 * allowed + 1e-9), f"{name} at {cell.coords}"
+                assert np.allclose(made, known, rtol=1e-4, atol=4.0 * allowed + rounding), f"{name} at {cell.coords}"
 
 
 @pytest.mark.parametrize(("figure", "part"), TRAINED)

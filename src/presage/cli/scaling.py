@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from presage.cli.errors import CommandError
 from presage.cli.options import Given, takes_problem
 from presage.cli.output import (
     Csv,
@@ -53,15 +52,14 @@ def scaling(given: Given, factor: Factor = None, json: Json = False, csv: Csv = 
 
     problem = given.problem()
     found = ps.scaling(problem, **given.taken(ps.scaling, {"factor": factor}, problem))
-    _same_dimension(given.samples.d, found.dimension)
-    values = {one.name: _with_bar(found, one.name) for one in found.observables}
-    caveats = [*given.idle, *found.caveats]
+    values = {one.name: _with_bar(found, one.name) for one in found.known_observables}
+    caveats = [*given.idle, *_counted_at(given, found), *found.caveats]
     row = with_caveats({"phase": found.phase, **values}, caveats)
 
     def human(out: Console) -> None:
         say(out, given.title())
         words = [(name, value, "", meaning) for name, value, meaning in found.told()]
-        shown = [one for one in found.observables if not one.stands_for]  # a kind is told in words above
+        shown = [one for one in found.known_observables if not one.stands_for]  # a kind is told in words above
         rows = [*words, *((one.name, *numbers.cells(values[one.name]), one.words) for one in shown)]
         table(out, ("observable", "value", "±", "meaning"), rows, words=("observable", "meaning"))
         tell_caveats(out, caveats)
@@ -76,15 +74,14 @@ def scaling(given: Given, factor: Factor = None, json: Json = False, csv: Csv = 
         pictures.draw(plot, given.title(), lambda: panels_of(found), quiet=json or csv)
 
 
-def _same_dimension(written: int | None, own: int | None) -> None:
-    """Refuse a --d that is not that of the target: boundaries would be in other samples than --n."""
-    if None not in (written, own) and written != own:
-        raise CommandError(
-            f"`--d` must be that of the target here: boundaries in n are counted at d = {own}. Got --d {written}. "
-            f"Write --d {own}, or --alpha."
-        )
-
-
 def _with_bar(found: Any, name: str) -> numbers.Measured | float:
     value, bars = float(getattr(found, name)), found.error_bars
     return numbers.Measured(value, float(bars[name])) if name in bars else value
+
+
+def _counted_at(given: Given, found: Any) -> list[str]:
+    """Say at which dimension the boundaries are counted, where another was written."""
+    d = given.samples.d
+    if d is None or found.d is None or d == found.d:
+        return []
+    return [f"boundaries in n are counted at the target's own d = {found.d}, not at --d {d}."]

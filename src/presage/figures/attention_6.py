@@ -38,7 +38,7 @@ SOLVERS = {  # five tokens: a rule that is affordable, with error bars of a perc
 }
 TRAINED: dict[str, dict[str, Any]] = {
     "quick": {"axis": [0.1, 0.6, 1.4], "d": 32, "seeds": 3},
-    "full": {"axis": [0.1, 0.25, 0.6, 1.4, 3.2], "d": 100, "seeds": 12},
+    "full": {"axis": [0.1, 0.25, 0.6, 1.4, 3.2], "d": 100, "seeds": 32},
 }
 N_TEST = 5_000
 

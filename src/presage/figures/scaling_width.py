@@ -149,9 +149,9 @@ def caption(parts: Parts) -> str:
     return (
         "Left: estimation error of quadratic networks against their width p at three weight decays (target "
         f"i^-{GAMMA:g}, d = {D}, n = {PROBLEM.samples(D)}, noise {NOISE:g}; S has the same price at every width). "
-        "Lines: theory; dots: L-BFGS on W; rings: the best width. A few units learn the few features that stand above "
-        "the noise and nothing of the bulk that wide networks fit: they do better than a wide network at its best "
-        "weight decay (dashed). Between the two, networks of weak weight decay pass a peak. Right: what each kind of "
+        "Lines: theory; dots: L-BFGS on W; rings: the best width. A few units learn the features that stand above the "
+        "noise and nothing of the bulk that wide networks fit: they do better than a wide network at its best weight "
+        "decay (dashed). Between the two is a peak. Right: what each kind of "
         f"tuning loses to the best of all methods, against the samples, d = {LARGE}; dotted: the limits for many "
         f"features, few of all, {told}. The width is tuned without weight decay."
     )

@@ -141,7 +141,7 @@ def _of_prediction(result: Any, show: Sequence[str], title: str = "") -> Panel:
     learned = learned_by(result)
     target = getattr(result, "target_law", None)
     drawable = isinstance(learned, Learned) or (learned != "" and target is not None)
-    chosen = _chosen(result.observables, show, (SPECTRUM,) if drawable else ())
+    chosen = _chosen(result.known_observables, show, (SPECTRUM,) if drawable else ())
     if len(chosen) < len(show) and chosen:
         reason = "a spectrum and numbers do not fit one panel"
         raise checks.complaint("show", f'be "{SPECTRUM}" or observables', reason, list(show), "Draw them one by one.")
@@ -150,7 +150,7 @@ def _of_prediction(result: Any, show: Sequence[str], title: str = "") -> Panel:
     if not result.observables:
         raise _not_drawn(result)
     bars = result.error_bars
-    named = chosen or [one for one in result.observables if not one.costly]
+    named = chosen or [one for one in result.known_observables if not one.costly]
     return values_panel(
         [Value(one.axis, float(getattr(result, one.name)), float(bars.get(one.name, np.nan))) for one in named], title
     )
@@ -158,7 +158,7 @@ def _of_prediction(result: Any, show: Sequence[str], title: str = "") -> Panel:
 
 def _of_scaling(result: Scaling, show: Sequence[str]) -> list[Panel]:
     """The error around the point among its laws; numbers where they are named, or where the model has no curve."""
-    curve = None if _chosen(result.observables, show) else result.curve()
+    curve = None if _chosen(result.known_observables, show) else result.curve()
     return [_of_prediction(result, show) if curve is None else scaling_panel(result, curve)]
 
 

@@ -25,6 +25,11 @@ class Result(Recorded):
     meaning_of_bars: ClassVar[str] = HALF_WIDTH
 
     @property
+    def known_observables(self) -> tuple[Observable, ...]:
+        """Those of the observables that this result has; where a number does not exist, or was left out, one less."""
+        return self.observables
+
+    @property
     def error_bars(self) -> Mapping[str, float]:
         """How far each number may be off, by name."""
         return {}

@@ -48,7 +48,6 @@ class Scaling(Result):
     bars: Mapping[str, float] = field(repr=False, hash=False)
     notes: tuple[str, ...] = field(repr=False)
 
-    every_observable: ClassVar[tuple[Observable, ...]] = ()  # that the answer may have
     phases: ClassVar[tuple[str, ...]] = ()  # all that the model has, in the order of `phase_number`
     in_words: ClassVar[tuple[str, ...]] = ("phase",)
 
@@ -61,6 +60,11 @@ class Scaling(Result):
     def phase_number(self) -> int:
         """Place of the phase among those of the model, for maps; -1 where the model does not list them."""
         return self.phases.index(self.phase) if self.phase in self.phases else -1
+
+    @property
+    def d(self) -> int | None:
+        """The dimension at which the samples of boundaries are counted; None where a model does not say."""
+        return None
 
     @property
     def law_value(self) -> float:
@@ -88,9 +92,9 @@ class Scaling(Result):
         return self.local_exponents.get("weight_decay", nan)
 
     @property
-    def observables(self) -> tuple[Observable, ...]:  # type: ignore[override]
-        """Those that are known here: an exponent that the phase has not, or that was left out, is not."""
-        return tuple(one for one in self.every_observable if one.costly or not isnan(getattr(self, one.name)))
+    def known_observables(self) -> tuple[Observable, ...]:
+        """Observables that are known here: an exponent that the phase has not, or that was left out, is not."""
+        return tuple(one for one in self.observables if one.costly or not isnan(getattr(self, one.name)))
 
     @property
     def error_bars(self) -> Mapping[str, float]:
@@ -101,11 +105,6 @@ class Scaling(Result):
     def caveats(self) -> tuple[str, ...]:
         """Plain sentences: what is a leading order only, and where no plateau exists."""
         return (*self.problem.notes, *self.notes)
-
-    @property
-    def dimension(self) -> int | None:
-        """The d at which `n` is counted: that of the target; None where a model has none."""
-        return None
 
     def curve(self) -> ScalingCurve | None:
         """The exact error around the point, with the laws of the phases that it passes; None where a model has none."""

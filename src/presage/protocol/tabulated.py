@@ -50,7 +50,7 @@ def lines_of(result: Any) -> list[Line]:
         strength = Line(result.name, float(result.value), nan, "strength of the penalty of least error")
         return [strength, *lines_of(result.solution)]
     bars = result.error_bars
-    asked = [observable for observable in result.observables if not observable.costly]
+    asked = [observable for observable in result.known_observables if not observable.costly]
     return [Line(o.name, float(getattr(result, o.name)), float(bars.get(o.name, nan)), o.words) for o in asked]
 
 

@@ -63,7 +63,7 @@ def _of_prediction(result: Any) -> Observed:
     for name, bar in getattr(result, "error_bars", {}).items():
         values[name] = float(getattr(result, name))
         values[name + BAR] = float(bar)
-    for observable in getattr(result, "observables", ()):
+    for observable in getattr(result, "known_observables", getattr(result, "observables", ())):
         if observable.name not in values and not observable.costly:
             values[observable.name] = float(getattr(result, observable.name))
     return values | {name: str(getattr(result, name)) for name in getattr(result, "in_words", ())}

@@ -133,16 +133,24 @@ class Functionals:
         return 2.0 * self.c * self.rank - 4.0 * self.delta**2 * self.hilbert
 
     @property
+    def missing(self) -> float:
+        """``Q_0 - J``, with what is left of the cutoff where that cancels less.
+
+        Equation: derived: ``Q_0 + delta^2 = int x^2 mu``, and ``J`` is that right of the cutoff, about it.
+        Checked: tests/spectra/symmetric/test_free.py::test_risk_is_the_distance_to_the_target
+        """
+        if self._size_from_above < self._size_from_below:
+            return self.free.law.second_moment - self.J
+        return self.below + 2.0 * self.c * self.first + self.c**2 * self.rank - self.free.t
+
+    @property
     def deficit(self) -> float:
         """``Q_0 - A`` with ``A = int_c x(x-c) mu - 2 delta^2 I``: how far the overlap at scale one is from perfect.
 
         Equation: derived: ``A = (Q_0 + J - risk)/2``, and ``Q_0 - J`` is written with what is left of the cutoff.
         Checked: tests/spectra/symmetric/test_free.py::test_risk_is_the_distance_to_the_target
         """
-        missing = self.free.law.second_moment - self.J
-        if self._size_from_below <= self._size_from_above:
-            missing = self.below + 2.0 * self.c * self.first + self.c**2 * self.rank - self.free.t
-        return 0.5 * (missing + self.risk)
+        return 0.5 * (self.missing + self.risk)
 
     @property
     def overlap(self) -> float:

@@ -88,7 +88,7 @@ def interpolating_limit(target: SpectralLaw, noise: float) -> Functionals | None
 
     def excess(log_delta: float) -> float:
         f = functionals(target, exp(log_delta), 0.0)
-        return 1.0 - (f.J - 2.0 * f.delta**2 * f.I) / rho_0
+        return (f.missing + 0.5 * noise + 2.0 * f.delta**2 * f.I) / rho_0
 
     start = 0.5 * log(rho_0)
     if excess(start + 10.0) > 0.0:

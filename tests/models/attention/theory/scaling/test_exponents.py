@@ -99,7 +99,7 @@ def test_peak():
     assert found.error == pytest.approx(40.2453664, rel=1e-8)
     assert found.law_value == pytest.approx(40.770, abs=5e-4)
     assert found.local_exponent_weight_decay == pytest.approx(-0.664, abs=0.01)
-    assert "exponent_n" not in {one.name for one in found.observables}
+    assert "exponent_n" not in {one.name for one in found.known_observables}
 
 
 def errors(problem, factor: float) -> list[float]:

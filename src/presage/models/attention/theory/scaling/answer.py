@@ -50,8 +50,13 @@ class PowerLawScaling(Scaling):
     pruning: Pruning | None  # what can be mended after training
     softmax: SoftmaxScaling | None  # floors, and the quadratic network that softmax attention is
 
-    every_observable = SCALING
+    observables = SCALING
     phases = PHASES
+
+    @property
+    def d(self) -> int:
+        """The number of eigenvalues of the target, at which samples are counted."""
+        return int(self.problem.target.d)
 
     @property
     def best_weight_decay(self) -> float:
@@ -108,16 +113,11 @@ class PowerLawScaling(Scaling):
         """Of a softmax: estimation error with infinitely many samples."""
         return nan if self.softmax is None else self.softmax.estimation_floor
 
-    @property
-    def dimension(self) -> int:
-        """The d at which `n` is counted: that of the target."""
-        return int(self.problem.target.d)
-
     def curve(self) -> ScalingCurve | None:
         return curve_in_samples(self.problem, self.phase, self.error) if self.softmax is None else None
 
     def _lines(self) -> list[str]:
-        known = {one.name: one for one in self.observables}
+        known = {one.name: one for one in self.known_observables}
         further = [known[name] for name in FURTHER if name in known]
         return [*super()._lines(), *(f"{one.name:<25} {getattr(self, one.name):.6g}  {one.words}" for one in further)]
 

@@ -37,7 +37,7 @@ class DiagonalScaling(Scaling):
     learned: int  # entries above max(c, delta)
     weight_decay_max: float  # from which on the fit is zero for half of all data
 
-    every_observable = SCALING
+    observables = SCALING
     phases = tuple(PHASES)  # all that there are
 
     @property
@@ -46,8 +46,8 @@ class DiagonalScaling(Scaling):
         return self.prediction.coordinates
 
     @property
-    def dimension(self) -> int:
-        """The d at which `n` is counted: that of the target."""
+    def d(self) -> int:
+        """The number of entries of the target, at which samples are counted."""
         return power_problem(self.problem).d
 
     def curve(self) -> ScalingCurve:
