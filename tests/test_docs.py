@@ -7,6 +7,7 @@ failure. Pages with {code-cell} blocks show what was printed when they were buil
 from __future__ import annotations
 
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -113,9 +114,12 @@ def test_every_command_runs(page, capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
     monkeypatch.setenv("COLUMNS", "200")  # or the help would break the names of options
     write_files(PAGES[page], tmp_path)
-    lines = [line for block in blocks(PAGES[page]) for line in block.commands if line.startswith("presage ")]
-    for line in lines:
+    for line in [line for block in blocks(PAGES[page]) for line in block.commands]:
         words = shlex.split(line)
+        if words[0] == "python" and words[1].endswith(".py"):  # a file of the page, that makes what is read next
+            runpy.run_path(str(tmp_path / words[1]), run_name="__main__")
+        if words[0] != "presage":
+            continue
         queued = "--slurm" in words and "--slurm-script" not in words
         if queued or "NAME" in words:  # a queue, or a name to fill in: the options must exist
             code = command(f"{words[0]} {words[1]} --help", monkeypatch)

@@ -93,6 +93,18 @@ def test_a_factor_and_a_law():
     assert from_json(written("list.npy"), "--law", "semicircle:1")["bulk"]["family"] == "the given law"
 
 
+def test_a_column_is_a_list_and_no_factor():
+    np.savetxt("column.csv", VALUES)
+    assert "`--factor` must be left out for a list" in run("column.csv", "--factor", code=2).stderr
+
+
+def test_a_file_that_is_no_result_is_named_as_it_was_written():
+    Path("other.json").write_text("{}", encoding="utf-8")
+    said = run("other.json", code=2).stderr
+    assert "`SPECTRUM` must be a result that presage saved" in said
+    assert "Got other.json" in said
+
+
 def test_saved_results():
     problem = ps.quadratic_network(ps.MarchenkoPastur(0.5), alpha=0.5, weight_decay=1e-3, noise=20.0)
     ps.simulate(problem, d=12, seeds=[4, 7], n_test=50, processes=1).save("networks.json")

@@ -20,7 +20,7 @@ def known(alpha: float, **options):
 def test_it_is_what_the_library_says():
     found, own = from_json("scaling", *NETWORK, "--n", "10000", "--d", "100"), known(1.0)
     assert found["phase"] == own.phase == "VIa"
-    for one in own.observables:
+    for one in own.known_observables:
         assert found[one.name] == pytest.approx(getattr(own, one.name))
     assert found["law"]["formula"] == own.law.formula
     assert [edge["value"] for edge in found["boundaries"]] == pytest.approx([edge.value for edge in own.boundaries])
@@ -34,6 +34,9 @@ def test_another_dimension_than_the_target_has_is_told():
     found = from_json("scaling", *NETWORK, "--n", "2500", "--d", "50")
     assert "boundaries in n are counted at the target's own d = 100, not at --d 50." in found["caveats"]
     assert found["error"] == pytest.approx(known(1.0).error)
+    vector = ("--model", "diagonal", "--target", "power:1.25,100", "--noise", "0.5")
+    found = from_json("scaling", *vector, "--n", "20", "--d", "50")
+    assert "boundaries in n are counted at the target's own d = 100, not at --d 50." in found["caveats"]
 
 
 def test_the_table_tells_phase_law_and_boundaries():
@@ -67,7 +70,7 @@ def test_a_sweep_tells_phases_in_words(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ((), "--model attention has no `presage scaling`: the laws are those of a linear output"),
+        ((), "`--target` must be a PowerLaw"),
         (("--model", "elastic"), "the laws are those of weight decay on the factors"),
         (("--model", "hardmax"), "its output has no slope"),
         (("--model", "robust"), "the laws are those of the square loss"),
@@ -76,6 +79,7 @@ def test_a_sweep_tells_phases_in_words(tmp_path):
         (("--model", "quadratic", "--target", "power:0.5,100"), "`--target` must have gamma above 1/2"),
         ((*NETWORK, "--factor", "1"), "`--factor` must be a finite number > 1"),
         ((*NETWORK, "--alpha", "1,2"), "`--alpha` must be one number here"),
+        (("--model", "diagonal", "--target", "mp:0.5"), "Use for example --target power:1.25,1000"),
     ],
 )
 def test_mistakes(arguments, sentence):

@@ -316,9 +316,9 @@ def test_results_can_be_read():
     [
         ("word", r"`spectrum` must be real numbers.*Got spectrum='word'.*eigvalsh\(S\)"),
         (None, "`spectrum` must be real numbers"),
-        ([], r"be a list of eigenvalues or a symmetric matrix.*shape \(0,\)"),
+        ([], r"be a list of eigenvalues or a symmetric matrix: it is empty.*shape \(0,\)"),
         (3.0, "be a list of eigenvalues or a symmetric matrix"),
-        (np.ones((2, 2, 2)), "be a list of eigenvalues or a symmetric matrix"),
+        (np.ones((2, 2, 2)), "be a list of eigenvalues or a symmetric matrix: it is neither"),
         ([1.0, np.nan], "be finite numbers.*1 of 2 numbers that are not finite"),
         ([1.0, 2.0j], "be real numbers: eigenvalues of a symmetric matrix are real.*eigvalsh"),
         (["a", "b"], "be real numbers"),
@@ -345,6 +345,7 @@ def test_what_has_no_eigenvalues_is_refused(given, said):
         ({"n": 100}, "`n` must be left out"),
         ({"factor": True}, "`factor` must be left out for a list"),
         ({"factor": "W"}, "`factor` must be True or False"),
+        ({"factor": np.eye(3)}, "`factor` must be True or False"),
     ],
 )
 def test_settings_are_checked(options, said):

@@ -108,7 +108,10 @@ def _read(text: str) -> tuple[Any, str]:
     if suffix == SAVED:
         import presage as ps
 
-        return ps.load(text), ""
+        try:
+            return ps.load(text), ""
+        except ps.InputError as error:  # the library calls it a path
+            raise CommandError(f"`{SPECTRUM}` must {error.must}: {error.reason}. Got {text}. {error.remedy}") from None
     if text.partition(":")[0] in targets.FAMILIES[LAW.kind].forms:
         return targets.law(SPECTRUM, text, LAW), ""
     raise CommandError(

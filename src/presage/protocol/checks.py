@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -84,6 +85,21 @@ def levels(p: ArrayLike) -> NDArray[np.float64]:
     must, reason = "be between 0 and 1", "it is a fraction of the eigenvalues"
     remedy = "Use for example p=0.5 for the median."
     return _array("p", p, must, reason, remedy, -LEVEL_ROUNDING, 1.0 + LEVEL_ROUNDING).clip(0.0, 1.0)
+
+
+def finite(name: str, value: ArrayLike, *, reason: str, remedy: str) -> NDArray[np.float64]:
+    """Finite numbers as an array."""
+    largest = sys.float_info.max
+    return _array(name, value, "be finite numbers", reason, remedy, -largest, largest)
+
+
+def symmetric(name: str, value: ArrayLike, *, reason: str, remedy: str) -> NDArray[np.float64]:
+    """A symmetric matrix as an array; of one without symmetry a diagonalisation would read one half."""
+    matrix = finite(name, value, reason=reason, remedy=remedy)
+    rounding = 1e-8 * abs(matrix).max(initial=0.0)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or (abs(matrix - matrix.T) > rounding).any():
+        raise complaint(name, "be a symmetric matrix", reason, f"an array of shape {matrix.shape}", remedy)
+    return matrix
 
 
 def _array(

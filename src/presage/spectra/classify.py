@@ -60,8 +60,8 @@ def classify(
     def told(given: GivenSpectrum) -> SpectrumType:
         return verdict(given.values, zero=given.zero, law=law, seed=number, bootstrap=draws, notes=given.notes)
 
+    _check_factor(factor, spectrum)
     if factor:
-        _check_factor(factor, spectrum)
         refuse_size(n)
         return told(of_factor(spectrum, zero))
     if not is_ensemble(spectrum):
@@ -81,10 +81,10 @@ def _settings(seed: Any, bootstrap: Any) -> tuple[int, int]:
 
 def _check_factor(factor: Any, spectrum: Any) -> None:
     """Complain about what is no matrix by its kind already, and about a matrix in place of True."""
-    if factor is not True:
+    if not isinstance(factor, bool):
         reason, remedy = "it says whether the spectrum is a factor W", "Use classify(W, factor=True)."
         raise checks.complaint("factor", "be True or False", reason, f"a {type(factor).__name__}", remedy)
-    if is_ensemble(spectrum) or isinstance(spectrum, SpectralLaw | Prediction):
+    if factor and (is_ensemble(spectrum) or isinstance(spectrum, SpectralLaw | Prediction)):
         reason, got = "a factor W is a matrix", f"a {type(spectrum).__name__}"
         raise checks.complaint("factor", "be left out for a law and for networks", reason, got, "Leave it out.")
 

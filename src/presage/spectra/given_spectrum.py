@@ -72,7 +72,7 @@ def of_factor(factor: Any, zero: float | None) -> GivenSpectrum:
     """The eigenvalues of W W', the squares of the singular values of W and zeros where W is thin."""
     array = np.atleast_1d(_numbers(factor))
     refuse_half_precision("spectrum", array)
-    if array.ndim != 2:
+    if array.ndim != 2 or 1 in array.shape:  # one column is how files have a list
         reason, got = "a factor W is a matrix", f"an array of shape {array.shape}"
         raise checks.complaint("factor", "be left out for a list", reason, got, "Leave it out, or pass W itself.")
     values = np.linalg.svd(array.astype(np.float64), compute_uv=False) ** 2
@@ -124,7 +124,7 @@ def _numbers(spectrum: Any) -> NDArray[Any]:
         got = f"numbers of {array.dtype}" if isinstance(spectrum, np.ndarray) else _in_short(spectrum)
         raise checks.complaint("spectrum", "be real numbers", reason, got, EXAMPLE)
     if array.ndim not in (1, 2) or not array.size:
-        got = f"an array of shape {array.shape}"
+        reason, got = "it is empty" if not array.size else "it is neither", f"an array of shape {array.shape}"
         raise checks.complaint("spectrum", "be a list of eigenvalues or a symmetric matrix", reason, got, EXAMPLE)
     if not np.isfinite(array).all():
         bad = f"{int(np.sum(~np.isfinite(array)))} of {array.size} numbers that are not finite"

@@ -27,6 +27,8 @@ def test_mmse_is_the_error_of_the_denoiser(law, delta):
     denoiser = ps.Denoiser(law)
     S_0, Y = noisy(law, delta, 600, 1)
     error = np.sum((denoiser.of_matrix(Y, delta) - S_0) ** 2) / 600
+    with pytest.raises(ValueError, match="`noisy` must be a symmetric matrix"):
+        denoiser.of_matrix(np.triu(Y), delta)
     assert error == pytest.approx(denoiser.mmse(delta), rel=0.03)
 
 

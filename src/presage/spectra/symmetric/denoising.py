@@ -66,7 +66,8 @@ class Denoiser:
 
     def of_matrix(self, noisy: ArrayLike, delta: float) -> Floats:
         """Estimate of S_0 from the symmetric matrix ``S_0 + delta GOE``."""
-        eigenvalues, vectors = np.linalg.eigh(np.asarray(noisy, dtype=np.float64))
+        reason, remedy = "noise was added to a symmetric matrix", "Use (noisy + noisy.T)/2 if it should be symmetric."
+        eigenvalues, vectors = np.linalg.eigh(checks.symmetric("noisy", noisy, reason=reason, remedy=remedy))
         return np.asarray((vectors * self(eigenvalues, delta)) @ vectors.T)
 
     def mmse(self, delta: float) -> float:

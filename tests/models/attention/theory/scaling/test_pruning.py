@@ -126,6 +126,28 @@ def test_nothing_is_left_to_cut_behind_a_large_cutoff():
     assert any("nothing to cut" in line for line in found.caveats)
 
 
+def test_nothing_is_said_of_interpolation_where_nothing_is_fitted():
+    empty = pruning(1.25, 100, 1.0, weight_decay=1e4)
+    assert empty.before.rank == 0.0
+    assert not any("interpolation" in line for line in empty.caveats)
+
+
+@pytest.mark.parametrize(
+    "S", [np.ones((3, 4)), np.ones(4), np.arange(9.0).reshape(3, 3), np.full((2, 2), np.nan)], ids=str
+)
+def test_what_is_no_learned_matrix_is_refused(S):
+    with pytest.raises(ps.InputError, match=r"`S` must be (a symmetric matrix|finite numbers)"):
+        pruning(1.25, 100, 1.0).of_matrix(S)
+
+
+@pytest.mark.parametrize("given", [["a"], [1.0, np.nan]])
+def test_what_are_no_eigenvalues_is_refused(given):
+    found = pruning(1.25, 100, 1.0)
+    for cut in (found, found.reshrunk):
+        with pytest.raises(ps.InputError, match="`eigenvalues` must be finite numbers"):
+            cut(given)
+
+
 def test_shown_and_refused():
     found = pruning(1.25, 100, 1.0)
     assert "pruned_error" in repr(found)

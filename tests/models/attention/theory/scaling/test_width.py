@@ -213,5 +213,7 @@ def test_shown_saved_and_refused(tmp_path):
     assert ps.load(tmp_path / "width.json") == found
     with pytest.raises(ValueError, match="`weight_decay` must be above 0 here"):
         ps.best_width(PRINTED.replace(weight_decay=0.0))
+    with pytest.raises(ps.InputError, match="`problem` must be a Problem"):
+        ps.best_width(ps.solve(PRINTED))
     with pytest.raises(ValueError, match="`target` must be a PowerLaw"):
         ps.best_width(PRINTED.replace(target=ps.MarchenkoPastur(0.5)))

@@ -155,7 +155,6 @@ def III_VIb(alpha: Any, D: float) -> Any:
     ``L = (2 alpha - 1) sqrt(D/alpha)``, which is ``2 sqrt(D alpha)`` for many samples.
 
     Equation: derived: the two terms ``2 alpha c^2`` and ``D/2`` of the law equated.
-    Departs: at finite alpha exact; ``2 sqrt(D alpha)`` is its leading term.
     Checked: tests/models/attention/theory/scaling/test_boundaries.py::test_neighbours_meet
     """
     return (2.0 * alpha - 1.0) * np.sqrt(D / alpha)

@@ -73,13 +73,13 @@ class Pruning(Result):
 
     def __call__(self, eigenvalues: ArrayLike) -> Floats:
         """Cut the bulk off the eigenvalues of a learned matrix: ``y -> (y/scale - (2 delta - c)_+)_+``."""
-        y = np.asarray(eigenvalues, dtype=np.float64)
+        y = _eigenvalues(eigenvalues)
         return np.asarray(np.maximum(y - self.threshold, 0.0) / self.before.scale)
 
     def reshrunk(self, eigenvalues: ArrayLike) -> Floats:
         """Move each non-zero eigenvalue of a learned matrix to its best place: ``x - 2 delta^2 h(x)`` of its x."""
         s = self.before
-        y = np.asarray(eigenvalues, dtype=np.float64)
+        y = _eigenvalues(eigenvalues)
         moved = np.zeros_like(y)
         kept = y > 0.0
         moved[kept] = Denoiser(s.problem.target)(y[kept] / s.scale + s.cutoff, s.delta)
@@ -87,7 +87,8 @@ class Pruning(Result):
 
     def of_matrix(self, S: ArrayLike, *, reshrunk: bool = False) -> Floats:
         """The learned matrix itself, with its eigenvalues cut, or with `reshrunk` moved to their best places."""
-        eigenvalues, vectors = np.linalg.eigh(np.asarray(S, dtype=np.float64))
+        reason, remedy = "it is the learned matrix", "Use (S + S.T)/2 if it should be symmetric."
+        eigenvalues, vectors = np.linalg.eigh(checks.symmetric("S", S, reason=reason, remedy=remedy))
         new = self.reshrunk(eigenvalues) if reshrunk else self(eigenvalues)
         return np.asarray((vectors * new) @ vectors.T)
 
@@ -152,9 +153,14 @@ class Pruning(Result):
                 "pruning makes it worse here: the bulk carries signal, as with eigenvalues that fall slowly "
                 "and many samples."
             )
-        if s.problem.channel.linear and s.estimation_error > 0.5 * s.problem.noise > 0.0:
+        if self.threshold > 0.0 and s.problem.channel.linear and s.estimation_error > 0.5 * s.problem.noise > 0.0:
             said.append(
                 "the error exceeds half the noise, as near interpolation: the noise level itself is large, and nothing "
                 "that is done after training mends it."
             )
         return tuple(said)
+
+
+def _eigenvalues(given: ArrayLike) -> Floats:
+    reason, remedy = "they are those of the learned matrix", "Use for example numpy.linalg.eigvalsh(S)."
+    return checks.finite("eigenvalues", given, reason=reason, remedy=remedy)

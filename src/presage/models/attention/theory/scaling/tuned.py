@@ -56,6 +56,8 @@ class PowerLawNetwork(NamedTuple):
 
 def power_law_network(problem: Problem) -> PowerLawNetwork:
     """The numbers of a quadratic network or of linear attention whose target is a power law, or a complaint."""
+    reason, remedy = "the answer is about a learning problem", "Use for example <quadratic_network()>."
+    checks.instance("problem", problem, Problem, reason=reason, remedy=remedy)
     target = problem.target
     reason = "scaling laws are those of eigenvalues i^-gamma"
     checks.instance("target", target, PowerLaw, reason=reason, remedy="Use for example PowerLaw(1.25, 400).")

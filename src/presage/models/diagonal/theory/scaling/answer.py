@@ -45,6 +45,11 @@ class DiagonalScaling(Scaling):
         """One row an entry: learned or not, how often it is there, its mean fit, its error."""
         return self.prediction.coordinates
 
+    @property
+    def d(self) -> int:
+        """The number of entries of the target, at which samples are counted."""
+        return power_problem(self.problem).d
+
     def curve(self) -> ScalingCurve:
         """The exact error against the number of samples around the point, with the laws of the phases on its way."""
         return curve_in_samples(self.problem)

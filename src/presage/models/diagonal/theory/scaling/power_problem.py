@@ -90,5 +90,5 @@ def power_of(law: SpectralLaw) -> tuple[float, int, float]:
         "be a power law",
         "a law is about entries A i^-gamma, each there once; a density, weights, zeros or signs have no exponent",
         law,
-        "Use PowerLaw(gamma, d), PowerLaw(gamma, d, normalized=False) or PointMasses of values A i^-gamma.",
+        "Use for example <target=PowerLaw(1.25, 1000)>, plain too, or point masses of values A i^-gamma.",
     )
