@@ -138,6 +138,7 @@ def test_linear_attention_needs_fewer_samples_by_its_scores():
     one = ps.recovery(ps.quadratic_network(law, alpha=1.0, weight_decay=0.1, noise=0.5))
     two = ps.recovery(ps.linear_attention(law, alpha=1.0, weight_decay=0.1, noise=0.5, n_tokens=2))
     assert two.alpha == pytest.approx(one.alpha / 3, rel=1e-12)
+    assert two.followed == pytest.approx([end / 3 for end in one.followed], rel=1e-12)
 
 
 def test_brackets_find_what_the_walk_finds():

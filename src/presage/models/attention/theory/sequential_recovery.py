@@ -41,6 +41,8 @@ def recovery(problem: Problem, *, features: int | None = None) -> Recovery:
 
     Equation: derived: feature i is learned if ``s_i > s_*(delta, c)``.
     Checked: tests/models/attention/theory/test_sequential_recovery.py::test_check_values
+    Checked:
+        tests/models/attention/theory/test_sequential_recovery.py::test_linear_attention_needs_fewer_samples_by_its_scores
     """
     problem.must_have_a_penalty()
     penalty = problem.penalty

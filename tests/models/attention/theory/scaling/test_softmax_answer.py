@@ -33,6 +33,21 @@ def test_the_equivalent_network_learns_the_same(changes, close):
     assert learned.estimation_error == pytest.approx(found.R_prime, rel=2.0 * close)
 
 
+def test_a_plain_target_is_placed_in_units_of_second_moment_one():
+    plain = ps.PowerLaw(1.25, 200, normalized=False)
+    here = ps.attention(plain, alpha=0.1, weight_decay=0.01, noise=0.01)
+    solution = ps.solve(here)
+    equivalent = softmax_equivalent(here, solution, softmax_scaling(here, solution, factor=None))
+    place, a = equivalent.place, sqrt(equivalent.error)
+    network = ps.quadratic_network(TARGET, alpha=place.alpha, weight_decay=place.L, noise=place.D)
+    learned = ps.solve(network)
+    assert a == pytest.approx(sqrt(plain.second_moment))
+    assert a * learned.delta == pytest.approx(solution.delta, rel=1e-6)
+    assert a * learned.cutoff == pytest.approx(solution.cutoff, rel=1e-6)
+    assert equivalent.n * place.alpha == pytest.approx(0.1 * 200**2)
+    assert equivalent.weight_decay * place.L == pytest.approx(0.01)
+
+
 def test_with_many_samples_the_laws_are_in_samples_and_weight_decay():
     found = ps.scaling(problem())
     assert found.softmax.well_sampled
@@ -51,7 +66,7 @@ def test_with_few_samples_there_are_no_boundaries_in_samples():
     found = ps.scaling(problem(alpha=0.02, weight_decay=0.01), factor=None)
     assert not found.boundaries
     assert any("not those of the effective quadratic network" in line for line in found.caveats)
-    names = {one.name for one in found.observables}
+    names = {one.name for one in found.known_observables}
     assert not names & {"local_exponent_n", "best_weight_decay", "pruned_error"}
 
 

@@ -23,6 +23,8 @@ def softmax_equivalent(problem: Problem, solution: Solution, found: SoftmaxScali
 
     Equation: derived: ``S/scale`` is the shrunk ``S_0 + delta GOE`` in both.
     Checked: tests/models/attention/theory/scaling/test_softmax_answer.py::test_the_equivalent_network_learns_the_same
+    Checked:
+        tests/models/attention/theory/scaling/test_softmax_answer.py::test_a_plain_target_is_placed_in_units_of_second_moment_one
     """
     target = power_law_of(problem)
     units = PowerLawUnits.of(target)
