@@ -44,10 +44,11 @@ NAMES = (
     "quadratic-curve",
     "quadratic-spectra",
     "quadratic-width",
-    "scaling-width",
     "bayes-erm",
     "bayes-amp",
     "bilinear",
+    "scaling-phases",
+    "scaling-width",
     "scaling-attention",
 )
 
