@@ -48,6 +48,7 @@ NAMES = (
     "bayes-amp",
     "bilinear",
     "scaling-phases",
+    "scaling-decomposition",
     "scaling-width",
     "scaling-attention",
 )
