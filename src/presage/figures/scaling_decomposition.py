@@ -184,7 +184,7 @@ def details(parts: Parts) -> str:
         f"{', '.join(f'{D * a:g}' for a in networks.alpha.values)} "
         f"({str(networks.trainer.item()).split('(')[0]}), with two standard errors; eigenvalues of S up to the split "
         "of the theory are the bulk, features of the target above its threshold are learned. Largest distances from "
-        f"the theory, over the error: {shares}; not learned is the same sum on both sides. Overfitting is negative from "
+        f"the theory, over the error: {shares}; not learned is one sum on both sides. Overfitting is negative from "
         f"n/d = {D * float(negative.alpha.min()):.0f} on, at most {_most_negative(parts):.0%} of the error; no network "
         "was trained there. Not learned and approximation jump where a feature is learned; their sum goes on. "
         f"{_forgotten(parts)} The first {FEATURES} features were followed."
