@@ -48,6 +48,7 @@ NAMES = (
     "bayes-amp",
     "bilinear",
     "scaling-phases",
+    "scaling-curves",
     "scaling-spectra",
     "scaling-decomposition",
     "scaling-width",
