@@ -44,10 +44,14 @@ NAMES = (
     "quadratic-curve",
     "quadratic-spectra",
     "quadratic-width",
-    "scaling-width",
     "bayes-erm",
     "bayes-amp",
     "bilinear",
+    "scaling-phases",
+    "scaling-curves",
+    "scaling-spectra",
+    "scaling-decomposition",
+    "scaling-width",
     "scaling-attention",
 )
 
