@@ -63,6 +63,10 @@ def test_overfitting_is_negative_beyond_and_its_caveat_is_printed():
     theory = shipped()["theory"]
     late = scaling_decomposition.D * theory.alpha > 700.0
     assert bool((theory["overfitting"].where(late, -1.0) < 0.0).all())
+    last = shipped()["trained"].isel(alpha=-1)
+    there = theory.sel(alpha=last.alpha, method="nearest")
+    assert float(last["overfitting"]) < -3.0 * float(last["overfitting_bar"])
+    assert float(last["overfitting"]) == pytest.approx(float(there["overfitting"]), rel=0.3)
     words = [str(word) for word in theory["caveats"].values.ravel()]
     assert all(
         ("overfitting is negative" in word) == bool(x < 0) for word, x in zip(words, theory["overfitting"], strict=True)

@@ -12,6 +12,7 @@ import presage as ps
 from presage.figures import catalogue, scaling_phases
 from presage.figures.catalogue import Parts
 from presage.models.attention.theory.scaling.phase import PHASES
+from presage.models.attention.theory.scaling.phase_map import phase_map
 
 
 @functools.cache
@@ -72,3 +73,8 @@ def test_cells_computed_again_are_as_shipped():
         found = ps.scaling(here, factor=None)
         assert found.error == pytest.approx(float(cell["error"]), rel=1e-7)
         assert found.phase_number == int(cell["phase_number"])
+    lines = shipped()["boundaries"].sel(view="near")
+    x, y, number = (lines[name].values for name in ("samples", "decay", "number"))
+    some = np.array([10, 70, 100, 150])
+    again = phase_map(scaling_phases.PROBLEM, n=scaling_phases.D * x[some], weight_decay=y[some])
+    assert np.array_equal(again.number, number[np.ix_(some, some)])

@@ -42,7 +42,13 @@ TRAINED = {  # networks: weight decays, dimension, samples over d, seeds
 }
 TRAINER = ps.AMP()
 HIGHEST = 3.0  # error up to which the axis goes: laws beyond are cut
-ASIDE = {"II": (17, 5), "IV": (-3, -8), "VIa": (-2, -9)}  # points by which names are moved off the lines
+ASIDE = {
+    "II": (17, 5),
+    "IV": (-3, -8),
+    "VIa": (-2, -9),
+    "peak": (30, 3),
+    "V": (-14, 4),
+}  # points by which names are moved off the lines
 NAMED = 5  # points of a law that has its name written
 NUMBERS = ("error", "law_value", "phase_number")
 

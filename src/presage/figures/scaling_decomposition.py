@@ -24,7 +24,7 @@ GAMMA, NOISE, WEIGHT_DECAY = 1.25, 0.5, 0.01
 D = 120  # of the trained networks, and of the predictions beside them
 PROBLEM = ps.quadratic_network(ps.PowerLaw(GAMMA, D), alpha=0.5, weight_decay=WEIGHT_DECAY, noise=NOISE)
 # Samples over d: where networks are trained, and lines, with these points among them.
-DOTS = {"full": [40.0, 60.0, 90.0, 140.0, 220.0, 400.0], "quick": [60.0, 140.0]}
+DOTS = {"full": [40.0, 60.0, 90.0, 140.0, 220.0, 400.0, 1000.0], "quick": [60.0, 140.0]}
 LINES = {
     "full": np.unique([*np.geomspace(1.0, 1e4, 60), *np.linspace(22.0, 48.0, 27), *DOTS["full"]]),
     "quick": np.unique([*np.geomspace(1.0, 1e4, 17), *DOTS["quick"]]),
@@ -162,14 +162,13 @@ def _lowest(table: Any) -> tuple[float, float]:
 def caption(parts: Parts) -> str:
     """What is drawn."""
     return (
-        "What the error of a quadratic network is made of, and what it has learned (target i^-"
-        f"{GAMMA:g}, noise {NOISE:g}). Left: fitted noise (overfitting), features of the target that do not stand out "
-        f"of the noise (not learned), and learned features that are not quite right (approximation), d = {D}, lambda = "
-        f"{WEIGHT_DECAY:g}; lines: theory; dots: trained networks, cut where the theory says. The three sum to the "
-        f"error (black). The peak at n/d = {_peak(parts):.0f} is fitted noise, and what it does to learned features. "
-        "Beyond it overfitting becomes negative (dotted: its size): the bulk carries more of the target than it costs. "
-        f"Right: number of learned features at three weight decays, d = {LARGE}: one after the other, but around the "
-        "peak weakly regularised networks forget features and learn them again."
+        f"Left: what the error of a quadratic network is made of (target i^-{GAMMA:g}, noise {NOISE:g}, d = {D}, "
+        f"lambda = {WEIGHT_DECAY:g}): fitted noise (overfitting), features that do not stand out of the noise (not "
+        "learned), and learned ones that are not quite right (approximation). Lines: theory; dots: trained networks, "
+        f"cut where the theory says. The peak at n/d = {_peak(parts):.0f} is fitted noise, and what it does to learned "
+        "features. Beyond it overfitting becomes negative (dotted, open dot: its size): the bulk carries more of the "
+        f"target than it costs. Right: number of learned features, d = {LARGE}: around the peak weakly regularised "
+        "networks forget features and learn them again."
     )
 
 
@@ -185,8 +184,9 @@ def details(parts: Parts) -> str:
         f"({str(networks.trainer.item()).split('(')[0]}), with two standard errors; eigenvalues of S up to the split "
         "of the theory are the bulk, features of the target above its threshold are learned. Largest distances from "
         f"the theory, over the error: {shares}; not learned is one sum on both sides. Overfitting is negative from "
-        f"n/d = {D * float(negative.alpha.min()):.0f} on, at most {_most_negative(parts):.0%} of the error; no network "
-        "was trained there. Not learned and approximation jump where a feature is learned; their sum goes on. "
+        f"n/d = {D * float(negative.alpha.min()):.0f} on, at most {_most_negative(parts):.0%} of the error; that of "
+        f"networks is {_last(parts, 'trained')} at n/d = {D * float(networks.alpha[-1]):g} (theory "
+        f"{_last(parts, 'theory')}). Not learned and approximation jump where a feature is learned; their sum goes on. "
         f"{_forgotten(parts)} The first {FEATURES} features were followed."
     )
 
@@ -207,6 +207,14 @@ def _peak(parts: Parts) -> float:
 
 def _most_negative(parts: Parts) -> float:
     return -float((parts["theory"]["overfitting"] / parts["theory"]["error"]).min())
+
+
+def _last(parts: Parts, part: str) -> str:
+    """Overfitting at the last of the dots, with its standard error where it was measured."""
+    alpha = float(parts["trained"].alpha[-1])
+    here = parts[part].sel(alpha=alpha, method="nearest")
+    told = f"{float(here['overfitting']):.2g}"
+    return told if part == "theory" else f"{told} +- {float(here['overfitting_bar']):.1g}"
 
 
 def _forgotten(parts: Parts) -> str:

@@ -144,20 +144,23 @@ def _middle(inside: Any) -> tuple[int, int] | None:
 
 def caption(parts: Parts) -> str:
     """What is drawn."""
-    words = "; ".join(f"{phase}, {WORDS[phase]}" for phase in PHASES)
     return (
         f"Exact error of a quadratic network whose target has eigenvalues i^-{GAMMA:g} (d = {D}, noise {NOISE:g}), "
         "over samples and weight decay, and the phases in which different things decide it. Left: all of them; right: "
-        f"the part within the dots, around the peak of interpolation at n/d = {PEAK:.0f}. {words}."
+        f"the part within the dots, around the peak of interpolation at n/d = {PEAK:.0f}. From few samples to many: "
+        "nothing is learned (Ia, Ib), weight decay decides (II, III), features are learned one "
+        "after the other (IV), noise is fitted (V, the peak, VIa), everything is learned (VIb)."
     )
 
 
 def details(parts: Parts) -> str:
     """At what size it was computed, and how far the lines can be trusted."""
+    words = "; ".join(f"{phase}, {WORDS[phase]}" for phase in PHASES)
     whole, near = (parts[view] for view in VIEWS)
     off = [(int(unlike(parts, view).sum()), parts[view]["phase_number"].size) for view in VIEWS]
     highest = [float(table["error"].max()) for table in (whole, near)]
     return (
+        f"Phases: {words}. "
         f"Colours: {whole.sizes['alpha']} x {whole.sizes['weight_decay']} points of `presage.scaling` each, from "
         f"{float(whole['error'].min()):.3g} to {highest[0]:.3g} and {float(near['error'].min()):.3g} to "
         f"{highest[1]:.3g}; {int(whole['learned'].max())} of {D} features are learned at most. A phase is what the "

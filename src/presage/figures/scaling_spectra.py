@@ -163,10 +163,9 @@ def caption(parts: Parts) -> str:
         f"One law of the target, eigenvalues i^-{GAMMA:g}, and the spectra that quadratic networks learn of it: noise, "
         "samples and weight decay decide which of six types is seen. Blue: eigenvalues a bin by the theory; grey: of "
         f"matrices sampled from it, d = {D}; last row, brown: of trained networks. The title of a panel is the type "
-        "that `classify` gives to the bars, from eigenvalues alone. Noise hides the target (random-like), then its "
-        "first feature comes out of the bulk (bleeding-out), then several (bulk+spikes), then so many that they are a "
-        "tail of the bulk (bulk-decay); where weight decay or many samples take the noise away, the power law of the "
-        "target itself is left (heavy-tailed), and more weight decay leaves next to nothing (rank-collapse)."
+        "that `classify` gives to the bars. Noise hides the target (random-like), then its first feature comes out "
+        "(bleeding-out), then several (bulk+spikes), then a tail of them (bulk-decay); without noise the power law of "
+        "the target itself is left (heavy-tailed), and more weight decay leaves next to nothing (rank-collapse)."
     )
 
 
