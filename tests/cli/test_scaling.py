@@ -84,3 +84,11 @@ def test_a_sweep_tells_phases_in_words(tmp_path):
 )
 def test_mistakes(arguments, sentence):
     assert sentence in " ".join(run("scaling", *arguments, code=2).stderr.split())
+
+
+def test_softmax_attention_is_answered_too(tmp_path):
+    target = ("--target", "power:1.25,100", "--alpha", "20", "--weight-decay", "2", "--noise", "0.5")
+    out = run("scaling", *target, "--plot", str(tmp_path / "law.png")).stdout
+    assert "test_error_above_floor" in out
+    assert "the estimation error has no scaling law" in " ".join(out.split())
+    picture(tmp_path / "law.png")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from math import exp, log
 from typing import final
 
@@ -10,7 +9,6 @@ import numpy as np
 
 from presage.laws.spectral_law import Floats
 from presage.solving.two_equations import F, Point, TwoEquations
-from presage.spectra.quadrature import UnresolvedError
 
 UNRESOLVED = 1e-8  # a residual above this is not a solution yet
 
@@ -25,9 +23,7 @@ class PenalizedEquations(TwoEquations[F]):
         """Newton from a start, and from a bracket where that does not lead to a root."""
         point = self.polish(delta, c, tol)
         if point.residual > UNRESOLVED:
-            # Towards perfect recovery the search may end where rounding hides the noise: what there is stays.
-            with contextlib.suppress(UnresolvedError):
-                point = self.polish(*self.bracket(delta, c), tol)
+            point = self.polish(*self.bracket(delta, c), tol)
         return point._replace(evaluations=self.evaluations)
 
     def newton_step(self, f: F) -> Floats:

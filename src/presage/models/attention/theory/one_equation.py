@@ -7,7 +7,6 @@ from math import exp, log
 from typing import NamedTuple
 
 from presage.solving.newton import NoConvergenceError
-from presage.spectra.quadrature import UnresolvedError
 from presage.spectra.symmetric.functionals import Functionals
 
 STEPS = 60
@@ -41,10 +40,7 @@ def one_equation(
     begin = y = 2.0 * log(start)
     last, slope = (0.0, 0.0), -1.0
     for count in range(1, STEPS + 1):
-        try:
-            f = integrals(exp(0.5 * y))
-        except UnresolvedError:
-            raise NoConvergenceError(None) from None
+        f = integrals(exp(0.5 * y))
         gap = log((f.risk + 0.5 * noise) / (2.0 * alpha)) - y
         if count > 1 and y != last[0]:
             slope = (gap - last[1]) / (y - last[0])

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from presage.laws.spectral_law import Floats, SpectralLaw
 from presage.models.attention.theory.explicit_map import solve_point
 from presage.solving.penalized_equations import PenalizedEquations
-from presage.spectra.quadrature import UnresolvedError
 from presage.spectra.symmetric.functionals import Functionals, functionals
 
 ASIDE = 1e-4  # how far off the cubic through the last two stations may lead; between stations it is off far less
@@ -79,10 +78,7 @@ def walk(target: SpectralLaw, noise: float, strength: float, largest: float, lea
     while y < log(FARTHEST):
         if log_threshold(place[-1]) < log(least) and y > log(BEYOND_THE_PEAK) and slope[-1][0] < 0.0:
             break
-        try:
-            found = _station(equations(y + h), _ahead(at, place, slope, y + h))
-        except UnresolvedError:
-            found = None
+        found = _station(equations(y + h), _ahead(at, place, slope, y + h))
         if found is None or found.aside > ASIDE:
             h *= 0.5 if found is None else max(0.3, 0.8 * (ASIDE / found.aside) ** 0.25)
             if h < SHORTEST:

@@ -74,3 +74,13 @@ def test_a_narrow_student_is_answered_as_a_wide_one_of_the_same_penalty():
     wide, narrow = (ps.scaling(problem(kappa=k, weight_decay=2.0 / sqrt(k)), factor=None) for k in (1.0, 0.25))
     assert narrow.error == pytest.approx(wide.error, rel=1e-6)
     assert narrow.phase == wide.phase
+
+
+def test_the_answer_can_be_kept_and_shown(tmp_path):
+    found = ps.scaling(problem(), factor=None)
+    about = found.as_dict()
+    assert about["observables"]["test_floor"] == pytest.approx(found.test_floor)
+    assert set(about["error_bars"]) == {"error", "test_error_above_floor", "test_floor", "estimation_floor"}
+    found.save(tmp_path / "found.json")
+    assert ps.load(tmp_path / "found.json").as_dict() == about
+    assert "test_floor" in found._repr_html_()

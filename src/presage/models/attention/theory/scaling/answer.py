@@ -31,6 +31,7 @@ from presage.models.attention.theory.solve import ExplicitMap, solve
 from presage.protocol import checks
 from presage.protocol.scaling import Boundary, Scaling, ScalingCurve
 
+FLOORS = ("test_error_above_floor", "test_floor", "estimation_floor")
 FACTOR = 3.0  # either side of a point, over which a local exponent is taken
 LARGEST_FACTOR = 1e3
 
@@ -131,9 +132,7 @@ FURTHER = (
     "ratio_limit",
     "pruned_error",
     "reshrunk_error",
-    "test_error_above_floor",
-    "test_floor",
-    "estimation_floor",
+    *FLOORS,
 )
 
 
@@ -204,7 +203,7 @@ def _of_softmax(problem: Problem, factor: float | None) -> PowerLawScaling:
         error=found.R_prime,
         composite=equivalent.error * composite.error,
         local_exponents=found.local_exponents.get("R_prime", {}),
-        bars={"error": found.bars["R_prime"], **found.bars},
+        bars={"error": found.bars["R_prime"], **{name: found.bars[name] for name in FLOORS}},
         notes=(*about, *far_from_law(law.value, found.R_prime), *found.notes),
         learned=learned,
         prediction=solution,
