@@ -43,6 +43,16 @@ class DiscreteLaw(SpectralLaw):
         """What the other atoms are to each atom."""
         return Neighbours(self.tree)
 
+    @cached_property
+    def mean(self) -> float:
+        """First moment; kept, since every integral asks for it and a law may have a million atoms."""
+        return self.moment(1)
+
+    @cached_property
+    def second_moment(self) -> float:
+        """Second moment, ``Q_0`` of the theory; kept likewise."""
+        return self.moment(2)
+
     def stieltjes_pair(self, z: Complexes) -> tuple[Complexes, Complexes]:
         return cauchy_sums(self.tree, z)
 
