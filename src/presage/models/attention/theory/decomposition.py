@@ -19,6 +19,7 @@ import numpy as np
 from presage.laws.spectral_law import SpectralLaw
 from presage.models.attention.declaration import PARTS
 from presage.models.attention.problem import Problem
+from presage.protocol.njit import njit
 from presage.protocol.prediction import Result
 from presage.spectra.symmetric import biane
 from presage.spectra.symmetric.free import FreeConvolution
@@ -28,6 +29,7 @@ ROUNDING = 1e-9  # of a scale that is one
 NUDGE = 1e-5  # relative, of noise level and cutoff: for the differences behind the error bars
 
 
+@njit(cache=True)
 def threshold(delta: float, cutoff: float) -> float:
     """Features of the target above ``s_*`` are learned: ``delta`` if ``c <= 2 delta``, else ``(c + sqrt(c^2-4t))/2``.
 
@@ -36,6 +38,7 @@ def threshold(delta: float, cutoff: float) -> float:
 
     Equation: derived.
     Checked: tests/models/attention/theory/test_decomposition.py::test_a_learned_feature_is_one_whose_eigenvalue_is_kept
+    Checked: tests/models/attention/theory/scaling/test_composite.py::test_a_feature_is_learned_above_the_threshold
     """
     if cutoff <= 2.0 * delta:
         return delta

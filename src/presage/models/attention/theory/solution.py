@@ -243,7 +243,7 @@ class Solution(Prediction):
     def learned_above(self) -> float:
         """Features of the target above this eigenvalue are learned: they stand out of the noise and are kept."""
         self._must_threshold("learned_above")
-        return threshold(self.delta, max(self.cutoff, self._start))
+        return float(threshold(self.delta, max(self.cutoff, self._start)))
 
     @property
     def counterparts(self) -> tuple[Counterpart, ...]:

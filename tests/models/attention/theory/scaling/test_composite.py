@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 import presage as ps
+from presage.models.attention.theory.decomposition import threshold
 from presage.models.attention.theory.scaling.composite import (
     composite_alpha,
     composite_law,
     costs,
-    isolated_cost,
-    learned_above,
 )
+from presage.models.attention.theory.scaling.constants import feature_cost
 from presage.models.attention.theory.scaling.power_law_units import PowerLawUnits
 from tests.models.attention.theory.scaling.point import network
 
@@ -55,7 +55,7 @@ def test_composite_law_meets_its_own_equations(alpha, L, D):
         alpha, rel=1e-10
     )
     # The number of learned features jumps, and so may the error, at a root: within the cost of one feature.
-    one = found.delta**2 * isolated_cost(1.0, found.c / found.delta) / units.d
+    one = found.delta**2 * float(feature_cost(1.0, found.c / found.delta)) / units.d
     assert 2 * alpha * found.delta**2 == pytest.approx(found.error + D / 2, rel=1e-10, abs=one)
     assert found.bulk + found.features == pytest.approx(found.error)
 
@@ -72,12 +72,12 @@ def test_an_isolated_feature_costs_what_the_solver_says():
     w, delta = 1e-6, 0.8
     for s, c in ((2.4, 1.7), (4.0, 2.5), (4.0, 4.1)):
         risk = ps.functionals(ps.PointMasses([0.0, s], [1 - w, w]), delta, c).risk
-        assert risk / w == pytest.approx(delta**2 * isolated_cost(s / delta, c / delta), rel=1e-5)
+        assert risk / w == pytest.approx(delta**2 * feature_cost(s / delta, c / delta), rel=1e-5)
 
 
 def test_a_feature_is_learned_above_the_threshold():
     """Its outlier at ``s + t/s`` is above the cutoff from there on, and leaves the bulk at delta."""
-    s = learned_above(1.0, 3.0)
+    s = threshold(1.0, 3.0)
     assert s + 1.0 / s == pytest.approx(3.0)
-    assert learned_above(1.0, 1.3) == 1.0
-    assert learned_above(1.0, 2.0) == pytest.approx(learned_above(1.0, 2.0 + 1e-12), abs=1e-5)
+    assert threshold(1.0, 1.3) == 1.0
+    assert threshold(1.0, 2.0) == pytest.approx(threshold(1.0, 2.0 + 1e-12), abs=1e-5)

@@ -7,8 +7,7 @@ import pytest
 
 import presage as ps
 from presage.models.attention.theory.scaling import laws
-from presage.models.attention.theory.scaling.composite import isolated_cost
-from presage.models.attention.theory.scaling.constants import C_IV
+from presage.models.attention.theory.scaling.constants import C_IV, feature_cost
 from presage.models.attention.theory.scaling.law_here import law_value
 from presage.models.attention.theory.scaling.phase import PHASES
 from presage.models.attention.theory.scaling.power_law_units import PowerLawUnits
@@ -68,7 +67,7 @@ def test_C_IV(gamma, value):
     K, i = 5_000, np.arange(1, 1_000_001, dtype=np.float64)
     u = (K / i) ** gamma
     total = (
-        sum(isolated_cost(one, 2.0) for one in u[:K])
+        sum(feature_cost(one, 2.0) for one in u[:K])
         + (u[K:] ** 2).sum()
         + K ** (2 * gamma) * i[-1] ** (1 - 2 * gamma) / (2 * gamma - 1)
     )

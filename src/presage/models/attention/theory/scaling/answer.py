@@ -9,8 +9,9 @@ from typing import final
 from presage.models.attention.channels.softmax import Softmax
 from presage.models.attention.declaration import SCALING
 from presage.models.attention.problem import Problem
+from presage.models.attention.theory.decomposition import threshold
 from presage.models.attention.theory.scaling.caveats import caveats_of, far_from_law
-from presage.models.attention.theory.scaling.composite import composite_law, learned_above
+from presage.models.attention.theory.scaling.composite import composite_law
 from presage.models.attention.theory.scaling.curve import curve_in_samples
 from presage.models.attention.theory.scaling.law_here import law_here
 from presage.models.attention.theory.scaling.local_exponents import local_exponents
@@ -217,7 +218,7 @@ def _structure(equivalent: QuadraticEquivalent, solution: Solution) -> tuple[str
     """Phase of a solution, and how many features are learned."""
     place, a = equivalent.place, sqrt(equivalent.error)
     delta, c = solution.delta / a, solution.cutoff / a
-    learned = place.units.above(learned_above(delta, c)) if solution.rank > 0.0 else 0
+    learned = place.units.above(threshold(delta, c)) if solution.rank > 0.0 else 0
     return phase_by_structure(place, delta, c, empty=solution.rank == 0.0), learned
 
 

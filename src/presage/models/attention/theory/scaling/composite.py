@@ -6,6 +6,7 @@ from math import exp, log, sqrt
 from typing import NamedTuple
 
 from presage.laws.spectral_law import Floats
+from presage.models.attention.theory.decomposition import threshold
 from presage.models.attention.theory.scaling.laws import law_all_learned
 from presage.models.attention.theory.scaling.power_law_units import PowerLawUnits
 from presage.models.attention.theory.scaling.unit_semicircle import Isc, Jsc
@@ -25,30 +26,6 @@ class Composite(NamedTuple):
     error: float  # R
     bulk: float  # what the bulk costs of it
     features: float  # what features cost of it, learned and not
-
-
-def isolated_cost(u: float, chi: float) -> float:
-    """Error of a feature of strength ``u = s/delta`` that is learned and isolated, in units of ``delta^2``.
-
-    ``e(u, chi) = 2 + 3/u^2 - 4 chi/u + chi^2``; one that is not learned costs ``u^2``.
-
-    Equation: derived: an outlier at ``s + t/s`` of overlap ``1 - t/s^2``.
-    Checked:
-        tests/models/attention/theory/scaling/test_composite.py::test_an_isolated_feature_costs_what_the_solver_says
-    """
-    return 2.0 + 3.0 / u**2 - 4.0 * chi / u + chi**2
-
-
-@njit(cache=True)
-def learned_above(delta: float, c: float) -> float:
-    """``s_*``, above which features are learned: delta where ``c <= 2 delta``, else ``(c + sqrt(c^2 - 4 t))/2``.
-
-    Equation: derived: an outlier leaves the bulk at delta, and is above the cutoff where ``s + t/s > c``.
-    Checked: tests/models/attention/theory/scaling/test_composite.py::test_a_feature_is_learned_above_the_threshold
-    """
-    if c <= 2.0 * delta:
-        return delta
-    return 0.5 * (c + sqrt(c * c - 4.0 * delta * delta))
 
 
 @njit(cache=True)
@@ -93,7 +70,7 @@ def _cutoff(
     step = 1.0
     while high < low + 2.0 * FAR:
         c = exp(high)
-        K = _count(A, gamma, d, learned_above(delta, c))
+        K = _count(A, gamma, d, threshold(delta, c))
         if composite_alpha(inverse, inverse_square, K, delta, c, L) <= alpha:
             break
         high += step
@@ -101,7 +78,7 @@ def _cutoff(
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
         c = exp(middle)
-        K = _count(A, gamma, d, learned_above(delta, c))
+        K = _count(A, gamma, d, threshold(delta, c))
         if composite_alpha(inverse, inverse_square, K, delta, c, L) > alpha:
             low = middle
         else:
@@ -123,7 +100,7 @@ def _excess(
 ) -> float:
     """How much too large the error is for a noise level, by the first equation ``2 alpha t = R + D/2``."""
     c = _cutoff(inverse, inverse_square, A, gamma, alpha, L, delta)
-    K = _count(A, gamma, inverse.size - 1, learned_above(delta, c))
+    K = _count(A, gamma, inverse.size - 1, threshold(delta, c))
     features = composite_features(inverse, inverse_square, rest, K, delta, c)
     return float(delta * delta * (Jsc(c / delta) - 2.0 * alpha) + features + 0.5 * D)
 
@@ -178,13 +155,13 @@ def composite_law(units: PowerLawUnits, alpha: float, L: float, D: float) -> Com
     if alpha > FULL:  # if all is learned there is no bulk, and no other solution
         c, R = L / (4.0 * alpha - 2.0), float(law_all_learned(alpha, L, D))
         delta = sqrt((R + 0.5 * D) / (2.0 * alpha))
-        if learned_above(delta, c) < units.smallest:
+        if threshold(delta, c) < units.smallest:
             return Composite(delta, c, units.d, R, 0.0, R)
     inverse, inverse_square, rest = units.sums
     A, gamma, d = units.A, units.gamma, units.d
     delta = _noise_level(inverse, inverse_square, rest, A, gamma, alpha, L, D)
     c = _cutoff(inverse, inverse_square, A, gamma, alpha, L, delta)
-    K = _count(A, gamma, d, learned_above(delta, c))
+    K = _count(A, gamma, d, threshold(delta, c))
     bulk, features = costs(units, delta, c)
     return Composite(delta, c, K, bulk + features, bulk, features)
 
@@ -192,6 +169,6 @@ def composite_law(units: PowerLawUnits, alpha: float, L: float, D: float) -> Com
 def costs(units: PowerLawUnits, delta: float, c: float) -> tuple[float, float]:
     """What the bulk costs and what features cost at a noise level and a cutoff, by the composite law."""
     inverse, inverse_square, rest = units.sums
-    K = _count(units.A, units.gamma, units.d, learned_above(delta, c))
+    K = _count(units.A, units.gamma, units.d, threshold(delta, c))
     features = composite_features(inverse, inverse_square, rest, K, delta, c)
     return delta**2 * float(Jsc(c / delta)), features

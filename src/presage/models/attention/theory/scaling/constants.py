@@ -30,6 +30,8 @@ def feature_cost(strength: ArrayLike, chi: float) -> Floats:
 
     Equation: derived: the outlier is at ``s + t/s``, its squared overlap ``1 - t/s^2``, and the cutoff moves it down.
     Checked: tests/models/attention/theory/scaling/test_constants.py::test_cost_of_a_feature_is_that_of_an_outlier
+    Checked:
+        tests/models/attention/theory/scaling/test_composite.py::test_an_isolated_feature_costs_what_the_solver_says
     """
     u = np.asarray(strength, dtype=np.float64)
     return np.asarray(2.0 + 3.0 / u**2 - 4.0 * chi / u + chi**2)

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from presage.models.attention.theory.decomposition import threshold
 from presage.models.attention.theory.scaling import boundaries
-from presage.models.attention.theory.scaling.composite import FULL, costs, learned_above
+from presage.models.attention.theory.scaling.composite import FULL, costs
 from presage.models.attention.theory.scaling.laws import law_peak
 from presage.models.attention.theory.scaling.peak import WIDEST, Saturation, half_width, peak_height
 from presage.models.attention.theory.scaling.power_law_units import PowerLawUnits
@@ -54,7 +55,7 @@ def phase_by_structure(place: Place, delta: float, c: float, empty: bool) -> str
         return "Ib"
     if saturated is not None and abs(alpha - saturated.alpha) <= half_width(peak_height(saturated, L, D), D):
         return "peak"
-    learned = units.above(learned_above(delta, c))
+    learned = units.above(threshold(delta, c))
     if learned == units.d and alpha > FULL:
         return "III" if boundaries.III_VIb(alpha, D) < L else "VIb"
     if c >= 2.0 * delta:
