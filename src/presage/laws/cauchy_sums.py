@@ -47,7 +47,7 @@ def cauchy_sums(tree: AtomTree, z: Complexes) -> tuple[Complexes, Complexes]:
     """Return ``sum w/(z-s)`` and its derivative ``-sum w/(z-s)^2`` at each point of the flat array ``z``."""
     value = np.empty(z.size, dtype=np.complex128)
     slope = np.empty(z.size, dtype=np.complex128)
-    _sum(*tree, z, value, slope)
+    sums_of_tree(*tree, z, value, slope)
     return value, slope
 
 
@@ -170,7 +170,8 @@ def sums_at(z, stack, positions, masses, first, last, left, centre, radius, mome
 
 
 @njit(cache=True, error_model="numpy")
-def _sum(positions, masses, first, last, left, centre, radius, moments, z, value, slope):  # type: ignore[no-untyped-def]
+def sums_of_tree(positions, masses, first, last, left, centre, radius, moments, z, value, slope):  # type: ignore[no-untyped-def]
+    """The two sums at each point of ``z``, into `value` and `slope`."""
     stack = np.empty(DEPTH, dtype=np.int64)
     for j in range(z.size):
         value[j], slope[j] = sums_at(z[j], stack, positions, masses, first, last, left, centre, radius, moments)

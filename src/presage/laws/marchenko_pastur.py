@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import comb, pi, sqrt
 from typing import final
 
@@ -44,7 +45,7 @@ class MarchenkoPastur(Declared, SpectralLaw):
         root = sqrt(self.kappa_0)
         return (1 - root) ** 2 / root, (1 + root) ** 2 / root
 
-    @property
+    @cached_property
     def support(self) -> Floats:
         low, high = self.edges
         rows = [(0.0, 0.0), (low, high)] if self.kappa_0 < 1 else [(low, high)]
@@ -55,7 +56,7 @@ class MarchenkoPastur(Declared, SpectralLaw):
         return Atoms(np.array([0.0]), np.array([1 - self.kappa_0])) if self.kappa_0 < 1 else NO_ATOMS
 
     def stieltjes_pair(self, z: Complexes) -> tuple[Complexes, Complexes]:
-        return _marchenko_pastur(z, self.kappa_0)  # type: ignore[no-any-return]
+        return marchenko_pastur_pair(z, self.kappa_0)  # type: ignore[no-any-return]
 
     def density(self, x: ArrayLike) -> Floats:
         low, high = self.edges
@@ -81,6 +82,14 @@ class MarchenkoPastur(Declared, SpectralLaw):
         lowest = -0.25 * pi * total + 0.5 * pi * sqrt(product)
         below = sqrt(self.kappa_0) / (2 * pi) * (value - lowest)
         return np.where(x <= low, 0.0, np.where(x >= high, min(self.kappa_0, 1.0), below))
+
+    @property
+    def mean(self) -> float:
+        return sqrt(self.kappa_0)
+
+    @property
+    def second_moment(self) -> float:
+        return 1.0 + self.kappa_0
 
     def moment(self, k: int) -> float:
         if k <= 0:
@@ -123,7 +132,8 @@ def marchenko_pastur_at(z, kappa):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, error_model="numpy")
-def _marchenko_pastur(z, kappa):  # type: ignore[no-untyped-def]
+def marchenko_pastur_pair(z, kappa):  # type: ignore[no-untyped-def]
+    """Transform and derivative at each point of the flat array ``z``."""
     value = np.empty(z.size, dtype=np.complex128)
     slope = np.empty(z.size, dtype=np.complex128)
     for j in range(z.size):

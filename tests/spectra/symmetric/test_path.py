@@ -23,6 +23,57 @@ every_law = pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
 NAMES = ("rank", "first", "J", "I", "hilbert", "cubic")
 
 
+class LawOfOnesOwn(ps.SpectralLaw):
+    """Another law, as a user would write it: its transform and its support, and nothing that is compiled."""
+
+    def __init__(self, law):
+        self.law = law
+
+    def stieltjes_pair(self, z):
+        return self.law.stieltjes_pair(z)
+
+    @property
+    def support(self):
+        return self.law.support
+
+    @property
+    def atoms(self):
+        return self.law.atoms
+
+    def moment(self, k):
+        return self.law.moment(k)
+
+
+@every_law
+@pytest.mark.parametrize("delta", [0.01, 0.6, 20.0])
+@pytest.mark.parametrize("p", [1e-3, 0.3, 0.9])
+def test_a_law_of_ones_own_gives_what_the_compiled_way_does(law, delta, p):
+    own, t = LawOfOnesOwn(law), delta**2
+    c = float(FreeConvolution(law, delta).quantile(p))
+    begin = subordinate(law, t, c)
+    assert subordinate(own, t, c) == pytest.approx(begin, rel=1e-13, abs=1e-13 * delta)
+    end = end_of_path(begin, float(law.support[-1, 1]), np.inf)
+    sums, sizes = sums_along_path(law, t, c, begin, end)
+    general, general_sizes = sums_along_path(own, t, c, begin, end)
+    assert np.abs(sums - general).max() <= 1e-15 * sizes.max()
+    assert general == pytest.approx(sums, rel=1e-13, abs=1e-15 * sizes.max())
+    assert general_sizes == pytest.approx(sizes, rel=1e-13)
+    compiled, python = functionals(law, delta, c), functionals(own, delta, c)
+    for name in (*NAMES, "risk", "missing", "deficit", "drisk_ddelta", "drisk_dc"):
+        most = 1e-13 + 10.0 * (compiled.relative_error + python.relative_error)
+        size = max(abs(getattr(compiled, name)), t * abs(compiled.I), compiled.J, law.second_moment)
+        assert abs(getattr(compiled, name) - getattr(python, name)) <= most * size, name
+
+
+def test_a_path_may_begin_at_the_edge_of_the_support():
+    """Panels shorten towards the edge, where the transform has a root, for as long as numbers can: the mass is one."""
+    law = ps.MarchenkoPastur(2.0)
+    left, right = law.support[0]
+    sums, _ = sums_along_path(law, 0.0, 0.0, complex(left, 0.0), 2.0 * right)
+    expected = [law.moment(k) for k in range(3)]
+    assert sums[:3] == pytest.approx(expected, rel=1e-13)
+
+
 @every_law
 @pytest.mark.parametrize("delta", [1e-4, 0.05, 0.6, 20.0])
 @pytest.mark.parametrize("c", [-0.7, 0.0, 0.02, 0.9, 1.6, 3.05, 60.0])

@@ -63,6 +63,6 @@ def sums_over_atoms(law: SpectralLaw, t: float, c: float, gap: Gap) -> tuple[Flo
         (force,),
         cubic,
     )
-    sums = np.array([sum(float(term.sum()) for term in row) for row in terms])
-    sizes = np.array([sum(float(np.abs(term).sum()) for term in row) for row in terms])
-    return sums, sizes
+    first = np.cumsum([0, *(len(row) for row in terms[:-1])])
+    every = np.array([term for row in terms for term in row])
+    return np.add.reduceat(every.sum(axis=1), first), np.add.reduceat(np.abs(every).sum(axis=1), first)

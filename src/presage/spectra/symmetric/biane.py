@@ -27,7 +27,8 @@ def curve(law: SpectralLaw, t: float, u: Floats) -> Curve:
     ``dx/du = |P|^2/Re P`` with ``P = 1 + t G_0'(u+iv)``.
 
     Equation: derived, from Biane's description of the free convolution with a semicircle.
-    Checked: tests/spectra/symmetric/test_free.py::test_functionals_agree_with_the_high_precision_reference
+    Checked: tests/spectra/symmetric/test_free.py::test_semicircle_plus_semicircle_is_a_semicircle
+    Checked: tests/spectra/symmetric/test_free.py::test_density_cdf_quantile_and_hilbert_part_belong_together
     """
     v = height(law, t, u)
     return Curve(*_points(u, v, *law.stieltjes_pair(u + 1j * v), t))
@@ -35,14 +36,16 @@ def curve(law: SpectralLaw, t: float, u: Floats) -> Curve:
 
 @njit(cache=True, error_model="numpy")
 def _points(u, v, g, slope, t):  # type: ignore[no-untyped-def]
-    h = g.real.copy()
-    speed = np.zeros(u.size)
+    x, rho, h, speed = np.empty(u.size), np.empty(u.size), np.empty(u.size), np.zeros(u.size)
     for j in range(u.size):
+        h[j] = g[j].real
+        x[j] = u[j] + t * h[j]
+        rho[j] = v[j] / (np.pi * t)
         p_real = 1.0 + t * slope[j].real
         p_imag = t * slope[j].imag
         if p_real > 0:  # rounding may take it below zero at an edge, where the speed does not matter
             speed[j] = p_real + p_imag * p_imag / p_real
-    return u + t * h, v / (np.pi * t), h, speed
+    return x, rho, h, speed
 
 
 @singledispatch

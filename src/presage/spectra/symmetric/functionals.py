@@ -52,13 +52,13 @@ class Functionals:
         terms = min(self._size_from_below, self._size_from_above)
         return 4.0 * EPS * (2.0 + self.lost + terms / max(abs(self.risk), 1e-300))
 
-    @property
+    @cached_property
     def _size_from_below(self) -> float:
         """Size of the terms of the risk when it is written with what is left of the cutoff."""
         whole = self.free.law.second_moment + self.free.t
         return min(whole, self.below / CANCELLED) + self.c**2 * self.rank + self.free.t * (4.0 * abs(self.I) + 1.0)
 
-    @property
+    @cached_property
     def _size_from_above(self) -> float:
         """Size of the terms of the risk when it is written with what is right of the cutoff."""
         return self.free.law.second_moment + 4.0 * self.free.t * abs(self.I) + self.J + 2.0 * abs(self.c) * self.first
@@ -104,7 +104,7 @@ class Functionals:
         """Derivative of I in the cutoff, ``-int h mu``."""
         return -self.hilbert
 
-    @property
+    @cached_property
     def risk(self) -> float:
         """Squared distance of ``(x - c)_+`` from the target, ``Q_0 + 4 delta^2 I - int_c (x^2 - c^2) mu``.
 
@@ -216,6 +216,7 @@ def _integrate(free: FreeConvolution, c: float, start: float) -> Functionals:
     if begin.imag > 0.0 or not gap.left < begin.real < gap.right:
         more, larger = sums_along_path(law, t, c, begin, end_of_path(begin, gap.left, gap.right))
         sums, sizes = sums + more, sizes + larger
-    lost = float((sizes[:4] / np.maximum(np.abs(sums[:4]), 1e-300)).max())
     rank, first, J, I, hilbert, cubic = sums.tolist()
+    known = zip(sizes[:4].tolist(), (rank, first, J, I), strict=True)
+    lost = max(size / max(abs(value), 1e-300) for size, value in known)
     return Functionals(free, begin, c, start, min(rank, 1.0), first, J, I, hilbert, cubic, lost)
