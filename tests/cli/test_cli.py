@@ -1026,26 +1026,53 @@ def test_examples_of_the_help_are_commands(name, tmp_path, monkeypatch):
             run(command, *arguments)
 
 
-def test_help_is_quick_because_it_imports_nothing():
+def loaded_by(*arguments):
+    """What a command has imported by its end, in a process of its own."""
     code = (
         "import sys\n"
         "from presage.cli import main\n"
         "sys.argv = ['presage', *sys.argv[1:]]\n"
         "try:\n    main()\nexcept SystemExit:\n    pass\n"
-        "print('LOADED', *sorted({name.split('.')[0] for name in sys.modules}))\n"
+        "print('LOADED', *sys.modules)\n"
     )
     paths = os.pathsep.join([str(ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])])
+    command = [sys.executable, "-c", code, *arguments]
+    environment = {**os.environ, "PYTHONPATH": paths}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return set(done.stdout.rpartition("LOADED")[2].split())
+
+
+def test_help_is_quick_because_it_imports_nothing():
     for arguments in (["--help"], ["solve", "--help"], ["solve", "--alpha", "oops"], ["curve"]):
-        done = subprocess.run(
-            [sys.executable, "-c", code, *arguments],
-            env={**os.environ, "PYTHONPATH": paths},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        loaded = set(done.stdout.rpartition("LOADED")[2].split())
+        loaded = loaded_by(*arguments)
         assert "typer" in loaded
         assert not {"numba", "scipy", "matplotlib", "xarray", "numpy"} & loaded, arguments
+
+
+def test_a_prediction_is_quick_because_compiled_code_and_text_need_little():
+    """No compiler's library, no BLAS of SciPy, no table of xarray, and no pydantic to read what nobody wrote."""
+    arguments = ("solve", "--alpha", "0.5", "--json")
+    loaded_by(*arguments)  # compiles what is not on disk
+    loaded = loaded_by(*arguments)
+    assert "numba" in loaded
+    slow = {"numba.np.linalg", "numba.np.arraymath", "scipy.linalg", "pydantic", "matplotlib", "pandas", "xarray"}
+    assert not slow & loaded
+
+
+def test_what_is_written_is_read_by_typer_and_what_is_not_is_none(monkeypatch):
+    """Both ways give the same parameters, also of flags, of numbers and of options with a callback."""
+
+    def parameters(*words):
+        program: Any = get_command(app)  # its options are made anew
+        command = program.commands["simulate"]
+        with command.make_context("simulate", list(words)) as context:
+            return dict(context.params)
+
+    lines = [(), ("--d", "30", "--seeds", "2"), ("--workers", "1", "--json")]
+    spared = [parameters(*words) for words in lines]
+    monkeypatch.setattr(options, "sparing", lambda params: params)
+    assert spared == [parameters(*words) for words in lines]
+    assert spared[1]["d"] != spared[0]["d"]
 
 
 @pytest.mark.parametrize("words", [("cite", "--bibtex"), ("--help",), ("solve", "--help"), ("figure", "--list")])

@@ -69,7 +69,7 @@ def test_what_is_left_out_is_not_said():
 
 def test_an_accuracy_reaches_the_solver():
     problem = ps.attention(ps.MarchenkoPastur(0.5), alpha=0.5, weight_decay=0.01, n_tokens=3, noise=0.5)
-    fine, rough = (ps.solve(problem, accuracy=accuracy) for accuracy in (1e-3, 5e-2))
+    fine, rough = (ps.solve(problem, accuracy=accuracy) for accuracy in (1e-4, 5e-2))
     assert rough == ps.solve(problem, solver=ps.StateEvolution(accuracy=5e-2))
     assert rough.evaluations != fine.evaluations or rough.message != fine.message
     found = json.loads(run("solve", "--tokens", "3", "--noise", "0.5", "--accuracy", "0.05", "--json").stdout)

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import numba
+import numpy as np
 import pytest
 
 from presage.protocol import njit as module
@@ -55,6 +56,68 @@ def test_processes_that_train_networks_leave_it_to_the_one_that_started_them(no_
     done = run(no_folder, "-m", "presage", "simulate", "--model", "quadratic", *options)
     assert done.returncode == 0, done.stderr
     assert done.stderr.count(NO_CACHE) == 1
+
+
+LOADS = """
+import sys
+import numpy as np
+from presage.protocol.njit import njit
+
+@njit(cache=True)
+def inner(x):
+    return np.sqrt(x)
+
+@njit(cache=True)
+def roots(x):
+    found = np.empty(x.size)
+    for j in range(x.size):
+        found[j] = inner(x[j])
+    return found
+
+print(roots(np.arange(5.0)).tolist(), *roots.stats.cache_hits.values(), "numba.np.linalg" in sys.modules)
+if len(sys.argv) > 1:
+    print(njit(cache=True)(lambda x: roots(x) @ x)(np.arange(5.0)), "numba.np.linalg" in sys.modules)
+"""
+
+
+def test_compiled_code_is_loaded_without_what_compiling_needs_and_compiling_still_finds_it(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(LOADS, encoding="utf-8")
+    paths = os.pathsep.join([str(PACKAGE.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
+    lines = [run(tmp_path, str(script), *more, PYTHONPATH=paths) for more in ((), (), ("and compile",))]
+    assert [one.stderr for one in lines] == ["", "", ""]
+    numbers = str(np.sqrt(np.arange(5.0)).tolist())
+    compiled, loaded, both = (one.stdout.splitlines() for one in lines)
+    assert compiled == [f"{numbers} True"]
+    assert loaded == [f"{numbers} 1 False"]
+    assert both[0] == loaded[0]
+    value, has_all = both[1].split()
+    assert float(value) == pytest.approx(np.sum(np.arange(5.0) ** 1.5), rel=1e-14)
+    assert has_all == "True"
+
+
+def test_code_of_another_source_is_compiled_anew(tmp_path):
+    script = tmp_path / "script.py"
+    paths = os.pathsep.join([str(PACKAGE.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
+    said = []
+    for root in ("np.sqrt", "np.abs"):
+        script.write_text(LOADS.replace("np.sqrt", root), encoding="utf-8")
+        said.append(run(tmp_path, str(script), PYTHONPATH=paths).stdout)
+    assert said[0].startswith(str(np.sqrt(np.arange(5.0)).tolist()))
+    assert said[1].startswith(str(np.abs(np.arange(5.0)).tolist()))
+
+
+def test_a_numba_that_names_its_parts_otherwise_loads_as_it_does_by_itself(monkeypatch):
+    def square(x):
+        return x * x
+
+    first = njit(cache=True)(square)
+    assert first(3.0) == 9.0
+    monkeypatch.delattr(numba.core.caching.Cache, "_load_overload")
+    asked = []
+    monkeypatch.setattr(numba.core.caching.Cache, "load_overload", lambda *given: asked.append(given))
+    assert njit(cache=True)(square)(3.0) == 9.0
+    assert len(asked) == 1
 
 
 def test_it_compiles_with_the_options_of_numba():

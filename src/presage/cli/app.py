@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import signal
@@ -25,6 +26,7 @@ from presage.cli.errors import (
     explain,
     wants_traceback,
 )
+from presage.cli.left_out import sparing
 from presage.cli.options import Command, ProblemCommand
 from presage.cli.output import printing
 
@@ -41,6 +43,8 @@ WORDS = {  # of typer about a value, and ours
     "Input should be a valid number, unable to parse string as a number": "it must be a number",
     "Input should be": "it must be",
 }
+
+SELDOM = 50_000  # new objects after which Python looks for rubbish: about as many as a command imports
 
 
 class Program(TyperGroup):
@@ -63,6 +67,10 @@ class Program(TyperGroup):
                 raise
             code = _tell(error)
         sys.exit(code if isinstance(code, int) else 0)
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The options that stand before the command."""
+        return sparing(super().get_params(ctx))
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the help."""
@@ -195,4 +203,8 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without the sign ± shows a question mark
-    app(prog_name="presage")
+    gc.set_threshold(SELDOM)
+    try:
+        app(prog_name="presage")
+    finally:
+        gc.freeze()  # Python leaves without a last look through all that was imported

@@ -30,6 +30,7 @@ from presage.cli.errors import (
     told,
     wants_traceback,
 )
+from presage.cli.left_out import sparing
 from presage.cli.output import printing
 from presage.cli.problem_options import begins, problem_options, sample_options
 from presage.cli.samples import NOTHING, Samples
@@ -235,6 +236,10 @@ class Given:
 
 class Command(TyperCommand):
     """A command whose errors speak of its options."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The options and arguments of the command."""
+        return sparing(super().get_params(ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the options; refuse one that is written twice, and a file without a name."""

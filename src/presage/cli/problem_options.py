@@ -81,7 +81,15 @@ def _read(parameters: Sequence[inspect.Parameter]) -> list[Any]:
     stub.__annotations__ = {p.name: p.annotation for p in parameters}
     app = typer.Typer(add_completion=False)
     app.command()(stub)
-    return list(get_command(app).params)
+    params: list[Any] = list(get_command(app).params)
+    for param in params:
+        param.process_value = _as_written
+    return params
+
+
+def _as_written(context: Any, value: str | None) -> str | None:
+    """The text of an option of a problem: what it means is for the field to say."""
+    return value
 
 
 def _parameter(name: str, default: str | None, described: Any) -> inspect.Parameter:
