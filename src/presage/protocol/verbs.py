@@ -134,10 +134,11 @@ def _answer(verb: str, problem: Any, options: dict[str, Any]) -> Any:
     if answer is None:
         reason = f"this model, {model.words}, has no answer to {verb}"
         raise checks.complaint("problem", f"be of a model that answers {verb}", reason, problem, _instead(model.verbs))
-    known = inspect.signature(answer).parameters
-    for name, value in options.items():
-        if name not in known:
-            raise not_taken(verb, name, value, [*known][1:])
+    if options:
+        known = inspect.signature(answer).parameters
+        for name, value in options.items():
+            if name not in known:
+                raise not_taken(verb, name, value, [*known][1:])
     return answer(problem, **options)
 
 

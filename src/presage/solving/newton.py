@@ -6,6 +6,7 @@ is from y, and every observable there.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -44,6 +45,10 @@ class Evaluator(Protocol[S]):
 
     def __call__(self, y: Floats, rule: Any) -> S: ...
     def nudges(self, state: S) -> Floats: ...
+    def nearby(self, state: S, y: Floats, rule: Any) -> S: ...  # at y, a step from a state: for derivatives
+    def differentiable(self, state: S) -> bool: ...  # whether states nearby are had without another average
+    def resolution(self, state: S, rule: Any) -> float: ...  # residuals below it mean nothing: steps of a cheap rule
+    def carried(self, state: S, y: Floats, linear: Linearization) -> S: ...  # at y, a step from a state, to first order
 
 
 class Linearization(NamedTuple):
@@ -69,7 +74,7 @@ class NoConvergenceError(ArithmeticError):
 def linearize(evaluator: Evaluator[S], state: S, rule: Any) -> Linearization:
     """Jacobian of the map and of the observables by forward differences along the `nudges` of the evaluator."""
     along = evaluator.nudges(state)
-    moved = [evaluator(state.y + nudge, rule) for nudge in along]
+    moved = [evaluator.nearby(state, state.y + nudge, rule) for nudge in along]
     base = state.observables.mean(axis=0)
     inverse = np.linalg.inv(along)
     jacobian = (inverse @ np.array([other.target - state.target for other in moved])).T
@@ -80,9 +85,16 @@ def linearize(evaluator: Evaluator[S], state: S, rule: Any) -> Linearization:
 
 
 def newton(
-    evaluator: Evaluator[S], y: Floats, rule: Any, *, tol: float, most: int = 30, rough: bool = False
+    evaluator: Evaluator[S],
+    y: Floats,
+    rule: Any,
+    *,
+    tol: float,
+    most: int = 30,
+    rough: bool = False,
+    leave: Callable[[S], bool] = lambda state: False,
 ) -> tuple[S, Linearization]:
-    """Damped Newton on ``F(y) = y`` with a rule that is cheap to evaluate.
+    """Damped Newton on ``F(y) = y`` with a rule that is cheap to evaluate; it gives up at one that says to `leave`.
 
     Where samples jump, the map of a cheap rule has steps, and the residual cannot get below them: with `rough`, thirty
     times `tol` is good enough after `most` iterations, to start a finer rule from.
@@ -96,18 +108,24 @@ def newton(
         if size < best_size:
             best, best_size = state, size
         linear = linearize(evaluator, state, rule)
-        if size < tol:
+        if size < max(tol, evaluator.resolution(state, rule)):
             return state, linear
         step = linear.resolvent @ state.residual
         step *= min(1.0, 1.5 / float(np.abs(step).max()))
         # Newton if it makes progress; otherwise one damped step of message passing, which always means something.
         for trial_step in (step, 0.3 * step, 0.5 * state.residual):
-            trial = evaluator(state.y + trial_step, rule)
+            try:
+                trial = evaluator(state.y + trial_step, rule)
+            except NoConvergenceError:  # a step to where nothing can be evaluated
+                trial_size = np.inf
+                continue
             trial_size = trial.size
             if trial_size < 0.9 * size:
                 break
         if not np.isfinite(trial_size):
             raise NoConvergenceError(state)
+        if leave(trial):
+            raise NoConvergenceError(trial)
         state, size = trial, trial_size
     if rough and best_size < 30.0 * tol:
         return best, linearize(evaluator, best, rule)

@@ -10,10 +10,13 @@ import pytest
 
 import presage as ps
 from presage.models.attention.theory import fixed_point
-from presage.models.attention.theory.log_map import Evaluator
+from presage.models.attention.theory.log_map import OBSERVABLES, Evaluator
+from presage.models.attention.theory.rules.cut_lines import CutLines
 from presage.models.attention.theory.rules.gauss_hermite import GaussHermite
 from presage.models.attention.theory.rules.sobol import Sobol
-from presage.solving.newton import NoConvergenceError
+from presage.models.attention.theory.search import search
+from presage.solving.newton import NoConvergenceError, linearize
+from presage.solving.refinement import refine_until, root_of
 from tests.independent import attention_point
 
 MP = ps.MarchenkoPastur
@@ -298,6 +301,9 @@ def test_an_error_survives_the_way_back_from_a_worker():
     [
         (lambda: ps.StateEvolution(rule=GaussHermite(25)), "even"),
         (lambda: ps.StateEvolution(rule=Sobol(1024, 1)), "two replicates"),
+        (lambda: ps.StateEvolution(rule=CutLines(4)), "6 nodes or more"),
+        (lambda: ps.StateEvolution(rule=GaussHermite(4)), "6 nodes or more"),
+        (lambda: CutLines(380), "<= 360"),
         (lambda: ps.StateEvolution(rule="fine"), "Rule"),  # type: ignore[arg-type]
     ],
 )
@@ -313,12 +319,99 @@ def test_a_product_rule_is_refused_beyond_two_tokens():
 
 
 def test_a_number_of_which_nothing_is_known_is_no_answer():
-    """Scores of several hundred make labels too sharp for the rules: the root found has a loss above that of S = 0."""
-    target = ps.PointMasses([0.0, 347.561], [0.732943, 0.267057])
-    problem = ps.attention(target, alpha=876.7, weight_decay=1.0689, noise=0.23967, beta=1.60517)
+    """Scores of several thousand make labels too sharp for the rules: nothing is left of the test error."""
+    target = ps.PointMasses([0.0, 20000.0], [0.732943, 0.267057])
+    problem = ps.attention(target, alpha=876.7, weight_decay=1.0, noise=0.23967, beta=1.6)
     with pytest.raises(ps.SolveError, match=r"is known to \d+ % of itself only\. Use a smaller beta") as caught:
         ps.solve(problem, solver=ps.StateEvolution(accuracy=0.002, most_nodes=2**17))
     assert caught.value.partial.error_bars["test_error"] > caught.value.partial.test_error
+
+
+@pytest.mark.parametrize("weight_decay", [0.01, 1e-3], ids=["smooth", "jumps"])
+def test_a_state_moved_to_the_root_is_the_root(weight_decay):
+    """The root that a rule is said to have after one average is that of Newton's method carried to the end."""
+    problem = ps.attention(MP(0.5), alpha=0.2272, weight_decay=weight_decay, noise=0.5)
+    evaluator, rule = Evaluator(problem), CutLines(16)
+    start, linear, _ = search(evaluator, None)
+    root = root_of(evaluator, start.y, rule, linear, tol=1e-5)
+    assert root is not None
+    end = root.state
+    for _ in range(4):
+        exact = evaluator(end.y, rule)
+        end = evaluator.nearby(exact, end.y + linearize(evaluator, exact, rule).resolvent @ exact.residual, rule)
+    assert np.abs(evaluator(end.y, rule).residual).max() < 1e-9
+    np.testing.assert_allclose(root.state.y, end.y, atol=2e-5)
+    np.testing.assert_allclose(root.observables, end.observables[0], rtol=3e-5)
+
+
+def test_a_state_carried_to_the_root_is_the_root():
+    """One average, and a step along the derivatives of a coarse rule, say nearly what averages at the root say."""
+    problem = ps.attention(MP(0.5), alpha=0.2, weight_decay=0.01, noise=0.5, n_tokens=3)
+    evaluator, rule = Evaluator(problem), Sobol(1024, 4)
+    root, linear, _ = search(evaluator, None)
+    state = evaluator(root.y + np.array([0.004, -0.004, 0.004]), rule)
+    there = state.y + linear.resolvent @ state.residual
+    carried, exact = evaluator.carried(state, there, linear), evaluator(there, rule)
+    before, after, wanted = (x.observables.mean(axis=0) for x in (state, carried, exact))
+    moved = np.abs(wanted - before)
+    assert (moved > 1e-4 * np.abs(wanted)).all()
+    assert (np.abs(after - wanted) < 0.1 * moved).all()
+    assert np.abs(carried.target - exact.target).max() < 0.1 * np.abs(state.target - exact.target).max()
+    np.testing.assert_allclose(carried.mapped - carried.target, state.mapped - state.target, atol=1e-12)
+
+
+def test_minima_that_are_missed_are_in_the_bars(monkeypatch):
+    """Little weight decay and a sharp softmax: some proximal maps of three tokens end too high, whatever the starts."""
+    problem = ps.attention(MP(0.5), alpha=0.3, weight_decay=1e-3, noise=0.5, n_tokens=3, beta=4.0)
+    evaluator, rule = Evaluator(problem), Sobol(1024, 1)
+    state = evaluator(np.array([-2.954, -6.098, -4.290]), rule)
+    moves = fixed_point.of_missed_minima(evaluator, state, linearize(evaluator, state, rule), 0)
+    relative = dict(zip(OBSERVABLES, moves / state.observables[0], strict=True))
+    assert 1e-3 < relative["train_error"] < 0.1
+    assert relative["rank"] < 0.01
+    easy = ps.attention(MP(0.5), alpha=0.2, weight_decay=0.01, noise=0.5, n_tokens=3)
+    bars = ps.solve(easy, accuracy=0.05).error_bars
+    monkeypatch.setattr(fixed_point, "of_missed_minima", lambda *ignored: np.ones(len(OBSERVABLES)))
+    assert ps.solve(easy, accuracy=0.05).error_bars == bars
+    monkeypatch.setattr(fixed_point, "MANY", -1.0)
+    doubted = ps.solve(easy, accuracy=0.05, throw=False)
+    assert doubted.error_bars["rank"] == pytest.approx(bars["rank"] + 1.0)
+    assert any("above the 0.05 asked for" in line for line in doubted.caveats)
+
+
+@pytest.mark.parametrize("rule", [CutLines(24), GaussHermite(24)], ids=["lines", "planes"])
+def test_a_matrix_of_zeros_has_bars_too(rule):
+    """There averages have no derivatives."""
+    problem = ps.attention(MP(0.5), alpha=0.5, weight_decay=5.0, noise=0.5)
+    s = ps.solve(problem, solver=ps.StateEvolution(rule=rule))
+    assert s.q == 0.0
+    assert 0.0 < s.error_bars["test_error"] < 1e-2 * s.test_error
+    assert s.test_error == pytest.approx(ps.solve(problem).test_error, abs=2.0 * s.error_bars["test_error"])
+
+
+def test_a_start_where_nothing_can_be_evaluated_is_left_alone():
+    strange = ps.solve(ps.quadratic_network(MP(0.5), alpha=3.0, noise=0.0, weight_decay=1e-13))
+    assert ps.solve(CHECK, init=strange).rank == pytest.approx(solved(CHECK).rank, abs=1e-5)
+
+
+@pytest.mark.parametrize("n_tokens", [2, 3])
+def test_more_nodes_than_usual_are_taken_where_they_are_allowed(n_tokens):
+    counts = [
+        sum(1 for _ in fixed_point.refinements(ps.Softmax(n_tokens, 1.0), 0.02, 1e-6, most_nodes, 0))
+        for most_nodes in (2**20, 2**22)
+    ]
+    assert counts[0] < counts[1]
+
+
+def test_a_doubtful_answer_says_so(monkeypatch):
+    def doubtful(*given, **options):
+        found = refine_until(*given, **options)
+        found.doubtful = True
+        return found
+
+    assert not any("there may be none" in line for line in solved(CHECK).caveats)
+    monkeypatch.setattr("presage.models.attention.theory.fixed_point.refine_until", doubtful)
+    assert any("there may be none" in line for line in ps.solve(CHECK).caveats)
 
 
 def test_asking_for_more_than_can_be_had_gives_no_less():

@@ -9,11 +9,17 @@ import pytest
 
 import presage as ps
 from presage.models.attention.channels.pair_prox import pair_prox, scan_space
-from presage.models.attention.channels.prox_report import REPORTED
+from presage.models.attention.channels.prox_report import LOSS_AT_P, REPORTED
 from presage.models.attention.theory.order_parameters import Overlaps
+from presage.models.attention.theory.rules import token_sums
+from presage.models.attention.theory.rules.cut_lines import CutLines
+from presage.models.attention.theory.rules.exact import Exact
 from presage.models.attention.theory.rules.gauss_hermite import GaussHermite
-from presage.models.attention.theory.rules.rule import Averages
-from presage.models.attention.theory.rules.sobol import Sobol
+from presage.models.attention.theory.rules.pair_lines import pair_lines
+from presage.models.attention.theory.rules.pair_places import Setting
+from presage.models.attention.theory.rules.rule import Averages, Rule, gaussian_of
+from presage.models.attention.theory.rules.sample_sums import SQUARE, WEIGHT
+from presage.models.attention.theory.rules.sobol import Sobol, scattered_points
 
 FIELDS = ("slope_z", "slope_z_0", "square", "square_slope", "train_error", "test_error")
 PLACES = [(1.75, Overlaps(1.2, 1.5, 0.5)), (1.0, Overlaps(0.3, 0.9, 0.1)), (2.5, Overlaps(2.0, 1.9, 0.58))]
@@ -212,3 +218,158 @@ def test_at_jumps_the_hessian_form_misses_what_steins_lemma_sees():
         assert differ(rule.slope_z, rule.stein_z) > 1e-3
     gap = random.slope_z - random.stein_z
     assert abs(gap.mean()) > 5 * spread(gap)
+
+
+def test_lines_cut_at_jumps_agree_with_scattered_points():
+    """A hundred times as many points, by another rule and with no cut: within four of their standard errors."""
+    lines = CutLines(56).averages(ps.Softmax(2), 1.75, JUMPY)
+    random = Sobol(2**15, 16, seed=7).averages(ps.Softmax(2), 1.75, JUMPY)
+    for name in ("stein_z", "stein_z_0", "square", "train_error", "test_error"):
+        column = getattr(random, name)
+        assert abs(getattr(lines, name)[0] - column.mean()) < 4 * spread(column), name
+    assert lines.jumps == pytest.approx(random.jumps, rel=0.2)  # looked for at some nodes only
+
+
+@pytest.mark.parametrize(("rho_0", "overlaps"), [*PLACES, (1.75, Overlaps(1.38, 1.46, 2.3))])
+def test_lines_without_jumps_are_a_product_rule(rho_0, overlaps):
+    lines, plane = (rule.averages(ps.Softmax(2), rho_0, overlaps) for rule in (CutLines(64), GaussHermite(40)))
+    for name in (*FIELDS, "stein_z", "stein_z_0"):
+        assert differ(getattr(lines, name), getattr(plane, name)) < (1e-3 if name == "square_slope" else 2e-5), name
+
+
+@pytest.mark.parametrize("channel", [ps.Softmax(2), ps.Softmax(2, beta=0.8, beta_0=1.3)])
+def test_slopes_with_their_jumps_are_those_of_steins_lemma(channel):
+    """What the Hessian misses is the integral over the surface where p jumps: lines that are cut there have it."""
+    averages = CutLines(80).averages(channel, 1.75, JUMPY)
+    assert averages.jumps > 5e-4
+    assert differ(averages.slope_z, averages.stein_z) < 5e-4
+    assert differ(averages.slope_z_0, averages.stein_z_0) < 1e-3
+
+
+def test_a_line_is_cut_where_it_jumps():
+    """One line whose samples jump, beside the lowest minimum at many points of it."""
+    root_rho, mean, sigma, Sigma = np.sqrt(1.75), 1.5464, 1.6138, 100.2
+    a1, b1, a2 = 0.48, 2.26, 0.16
+    x, w = np.polynomial.hermite_e.hermegauss(16)
+    pieces = np.zeros((2, 31, 30))
+    for m in range(1, 31):
+        nodes, weights = np.polynomial.legendre.leggauss(m)
+        pieces[0, m, :m], pieces[1, m, :m] = 0.5 * (1 + nodes), 0.5 * weights
+    setting = Setting(root_rho, mean, sigma, Sigma, 1.0, 0.0, 1.0)
+    outer = np.array([[a1, b1, a2, 0.0, 1.0]])
+    inside = np.abs(x) < 6.5
+    total, jumped = pair_lines(outer, 1e-12, x[inside], w[inside] / w.sum(), pieces, 3.0, setting)
+
+    t = np.linspace(-6.5, 6.5, 40_001)
+    density = np.exp(-0.5 * t**2) / np.sqrt(2 * np.pi) * (t[1] - t[0])
+    report, scan = np.empty(REPORTED), scan_space()
+    losses, squares = np.empty(t.size), np.empty(t.size)
+    for k, b2 in enumerate(t):
+        z = mean * a1 + sigma * b1, mean * a2 + sigma * b2
+        f = pair_prox(root_rho * a1, root_rho * a2, *z, Sigma, 1.0, report, scan)
+        losses[k], squares[k] = report[LOSS_AT_P], f[0] ** 2 + f[1] ** 2
+    assert np.abs(np.diff(losses)).max() > 0.1  # it does jump
+    assert total[WEIGHT] == pytest.approx(1.0, abs=1e-9)
+    assert total[LOSS_AT_P] == pytest.approx(density @ losses, rel=3e-4)
+    assert total[SQUARE] == pytest.approx(density @ squares, rel=1e-5)
+    assert jumped[0] > 0.0
+
+
+@pytest.mark.parametrize(
+    ("rule", "channel", "overlaps", "close"),
+    [
+        (GaussHermite(24), ps.Softmax(2), Overlaps(1.2, 1.5, 0.5), 1e-5),
+        (GaussHermite(24), ps.Softmax(2, beta=0.8, beta_0=1.3), Overlaps(1.2, 1.5, 0.5), 1e-5),
+        (CutLines(32), ps.Softmax(2), Overlaps(1.2, 1.5, 0.5), 1e-5),
+        (CutLines(56), ps.Softmax(2), JUMPY, 2e-2),
+        (Exact(), ps.Linear(3), Overlaps(1.2, 1.5, 0.5), 1e-7),
+    ],
+    ids=["product", "temperatures", "lines", "jumps", "linear"],
+)
+def test_derivatives_of_averages_are_those_of_differences(rule: Rule, channel, overlaps, close):
+    """In mean, sigma and Sigma, each by a small step; at jumps |df/dz|^2 is too rough to be differenced."""
+    rho_0, names = 1.75, ("stein_z", "stein_z_0", "square", "train_error", "square_slope", "test_error")
+    root = np.sqrt(rho_0)
+    place = np.array([overlaps.m / root, np.sqrt(overlaps.q - overlaps.m**2 / rho_0), overlaps.Sigma])
+
+    def at(mean: float, sigma: float, Sigma: float) -> np.ndarray:
+        found = rule.averages(channel, rho_0, Overlaps(mean * root, mean**2 + sigma**2, Sigma), sigma)
+        return np.array([getattr(found, name)[0] for name in names])
+
+    derivatives = rule.averages(channel, rho_0, overlaps).derivatives
+    assert derivatives is not None
+    for k in range(3):
+        step = 1e-4 * place[k] * np.eye(3)[k]
+        slope = (at(*(place + step)) - at(*(place - step))) / (2 * step[k])
+        size = np.abs(at(*place)) / place[k]
+        for name, mine, other, scale in zip(names, derivatives[:, k], slope, size, strict=True):
+            if overlaps is not JUMPY or name != "square_slope":
+                assert mine == pytest.approx(other, abs=close * (abs(other) + scale)), (name, k)
+
+
+def test_lines_are_for_two_tokens_of_a_softmax():
+    for channel in (ps.Softmax(3), ps.Linear(2)):
+        with pytest.raises(ValueError, match=r"`rule` must fit the channel.*Sobol\(\)"):
+            CutLines(8).averages(channel, 1.0, PLACES[0][1])
+    with pytest.raises(ValueError, match="`nodes` must be even"):
+        CutLines(9)
+
+
+@pytest.mark.parametrize(
+    ("channel", "overlaps", "gain"),
+    [
+        (ps.Softmax(3), Overlaps(1.35, 1.41, 3.5), 2.0),
+        (ps.Softmax(3, beta=4.0), Overlaps(1.41, 1.82, 5.2), 0.6),
+        (ps.Softmax(5, beta=1.0, beta_0=0.7), Overlaps(1.2, 1.5, 0.5), 2.0),
+    ],
+)
+def test_controls_leave_the_mean(channel, overlaps, gain):
+    """Averages with the help of guesses and rows are those of the points alone, but closer together."""
+    sets, nodes, rho_0 = 16, 512, 1.75
+    gaussian = gaussian_of(rho_0, overlaps, None)
+    guessed, single = token_sums.points_needed(channel.n_tokens, nodes)
+    points = [scattered_points(2 * channel.n_active, guessed, 100 + k) for k in range(sets)]
+    rows = [scattered_points(2 * (channel.n_tokens - 1), single, 200 + k) for k in range(sets)]
+    found = token_sums.token_sums(channel, gaussian, overlaps.Sigma, nodes, points, rows)
+    values = [token_sums._values(channel, gaussian, overlaps.Sigma, x[:nodes]) for x in points]
+    plain = np.array([x.mean(axis=0) for x in values])
+    for k in range(found.shape[1]):
+        gap = found[:, k] - plain[:, k]
+        assert abs(gap.mean()) <= 3.5 * spread(gap), k
+    for k in (4, 6, 7, 8):  # test error, |f|^2, f.a, f.b
+        assert spread(plain[:, k]) > gain * spread(found[:, k]), k
+
+
+@pytest.mark.parametrize("n_tokens", [3, 5])
+def test_a_sample_has_the_mean_of_one_row_times_their_number(n_tokens):
+    channel = ps.Softmax(n_tokens, beta=1.5, beta_0=1.0)
+    gaussian = gaussian_of(1.75, Overlaps(1.2, 1.5, 0.5), None)
+    points = [scattered_points(2 * channel.n_active, 4096, k) for k in range(16)]
+    rows = [scattered_points(2 * (n_tokens - 1), 4096, 50 + k) for k in range(16)]
+    of_samples = np.array([token_sums._guessed(channel, gaussian, 0.5, x)[:, 4:].mean(axis=0) for x in points])
+    of_rows = token_sums._expected_rows(channel, gaussian, rows)
+    for sample, row in zip(of_samples.T, of_rows.T, strict=True):
+        assert abs(sample.mean() - row.mean()) < 3.5 * np.hypot(spread(sample), spread(row))
+        assert np.hypot(spread(sample), spread(row)) < 0.02 * abs(row.mean())
+
+
+@pytest.mark.parametrize("dropped", [1e-7, 1e-8])
+def test_samples_left_out_are_in_what_a_rule_says_of_its_rounding(dropped):
+    rule, channel = GaussHermite(24, dropped=dropped), ps.Softmax(2, 1.0)
+    off = []
+    for rho_0, overlaps in PLACES:
+        some, all_of_them = (r.averages(channel, rho_0, overlaps) for r in (rule, GaussHermite(24, dropped=0.0)))
+        off += [abs(getattr(some, name)[0] / getattr(all_of_them, name)[0] - 1.0) for name in FIELDS]
+    assert 0.02 * rule.rounding < max(off) <= rule.rounding
+
+
+def test_points_resolve_the_map_as_well_as_jumps_can_be_counted():
+    """At overlaps where many samples jump, conjugates by other scrambles differ by about twice the resolution."""
+    channel, overlaps = ps.Softmax(3, 2.0), Overlaps(2.2, 5.1, 40.0)
+    found = [Sobol(1024, 1, seed).averages(channel, 1.75, overlaps) for seed in range(6)]
+    spread = np.std([np.log(x.square[0]) for x in found], ddof=1)
+    jumps = np.mean([x.jumps for x in found])
+    assert jumps > 0.05
+    assert 0.3 < spread / (2.0 * Sobol(1024, 1).resolution(float(jumps))) < 3.0
+    assert Sobol(1024, 16).resolution(0.1) == pytest.approx(0.25 * Sobol(1024, 1).resolution(0.1))
+    assert GaussHermite(24).resolution(0.1) == 0.0

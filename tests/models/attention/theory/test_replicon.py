@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 
 import presage as ps
-from presage.models.attention.theory.replicon import weight_factor
+from presage.models.attention.channels.pair_prox import pairs_prox
+from presage.models.attention.channels.prox_report import REPORTED
+from presage.models.attention.theory.order_parameters import Overlaps
+from presage.models.attention.theory.replicon import jump_term, separation, weight_factor
+from presage.models.attention.theory.rules.cut_lines import CutLines
 
 MP = ps.MarchenkoPastur
 PLACES = [(MP(1.5), 0.7, 0.4), (MP(0.5), 0.9, 0.2), (MP(0.5), 0.9, 1.0), (MP(0.3), 2.0, 3.0)]
@@ -94,3 +98,36 @@ def test_an_unstable_prediction_says_so():
     steeper = dataclasses.replace(s, square_slope=s.square_slope * 1.001 / s.replicon)
     assert steeper.replicon == pytest.approx(1.001, rel=1e-12)
     assert any("the replicon is 1, not below 1" in line and "unstable" in line for line in steeper.caveats)
+
+
+def test_two_copies_move_apart_at_jumps():
+    """E |f - f'|^2 of two copies at a distance eta: eta |df/dz|^2 and, with the root of eta, what jumps add."""
+    rho_0, overlaps = 1.75, Overlaps(1.2, 2.5, 50.0)
+    found = CutLines(80).averages(ps.Softmax(2), rho_0, overlaps)
+    rng = np.random.default_rng(11)
+    n, eta = 400_000, 1e-4
+    z_0 = np.sqrt(rho_0) * rng.standard_normal((n, 3))
+    z = overlaps.m / rho_0 * z_0 + np.sqrt(overlaps.q - overlaps.m**2 / rho_0) * rng.standard_normal((n, 3))
+    f, other, report = np.empty_like(z), np.empty_like(z), np.empty((n, REPORTED))
+    pairs_prox(z_0, z, overlaps.Sigma, 1.0, f, report)
+    pairs_prox(z_0, z + np.sqrt(eta) * rng.standard_normal(z.shape), overlaps.Sigma, 1.0, other, report)
+    apart = np.sum((f - other) ** 2, axis=1)
+    assert found.jump_square is not None
+    # With 2 alpha = 1 and a weight factor of one, the jump term is that of E |f - f'|^2 itself.
+    predicted = eta * found.square_slope[0] + np.sqrt(eta) * jump_term(0.5, found.jump_square, 1.0)
+    assert apart.mean() == pytest.approx(predicted, abs=4 * apart.std() / np.sqrt(n))
+    assert eta * found.square_slope[0] < 0.9 * predicted
+
+
+def test_copies_stay_where_they_neither_meet_nor_part():
+    eta = separation(0.8, 0.02)
+    assert eta == pytest.approx(0.8 * eta + 0.02 * np.sqrt(eta), rel=1e-12)
+    assert separation(1.2, 0.02) == np.inf
+    jumping = ps.solve(ps.attention(MP(0.5), alpha=0.2272, weight_decay=1e-4, noise=0.5), accuracy=1e-3)
+    assert jumping.separation is not None
+    assert jumping.jump_term is not None
+    assert jumping.separation == pytest.approx(separation(jumping.replicon, jumping.jump_term))
+    assert any("two runs of message passing part" in line for line in jumping.caveats)
+    smooth = ps.solve(ps.attention(MP(0.5), alpha=2.0, weight_decay=0.1, noise=0.5), accuracy=1e-3)
+    assert smooth.separation is None
+    assert not any("part" in line for line in smooth.caveats)

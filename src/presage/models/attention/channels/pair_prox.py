@@ -13,6 +13,7 @@ from presage.models.attention.channels.prox_report import (
     LOSS_AT_Z,
     MOST_STEPS,
     OTHER_MINIMUM,
+    REPORTED,
     ROOT_2,
     RUGGED,
     SQUARE_Z,
@@ -28,11 +29,16 @@ BENDS = np.concatenate([[-8.0, -6.0], np.arange(-5.0, 5.1, 0.5), [6.0, 8.0]])
 BEND_OUTPUTS = 1.0 / (1.0 + np.exp(-BENDS))
 # Largest Sigma beta^2 at which the objective is convex for every label: the curvature is above -0.97 beta^2.
 CONVEX_PAIR = 1.0
+DONE = 1e-17  # squared step of Newton's method, relative, after which the next is lost in rounding
+# Half of (16/(6 sqrt 3))^2: see `is_lowest`.
+STEEPEST = 32.0 / 27.0
+QUICK_STEPS = 10  # of Newton's method without care for how far they lead
+SETTLED = 1e-14  # square of a last step of Newton's: the error after it is of the order of this
 
 
 @njit(cache=True, error_model="numpy", fastmath=FUSED)
-def _pair_terms(e1, e2, s1, s2, beta):  # type: ignore[no-untyped-def]
-    """Loss of two tokens, its two slopes and two curvatures in the row variables ``u = +-e1 + sqrt2 e2``."""
+def pair_terms(e1, e2, s1, s2, beta):  # type: ignore[no-untyped-def]
+    """Loss of two tokens, its slopes and curvatures in the row variables ``u = +-e1 + sqrt2 e2``, and the outputs."""
     p1 = 1.0 / (1.0 + np.exp(-beta * (ROOT_2 * e2 + e1)))
     p2 = 1.0 / (1.0 + np.exp(-beta * (ROOT_2 * e2 - e1)))
     r1, r2 = p1 - s1, p2 - s2
@@ -40,16 +46,17 @@ def _pair_terms(e1, e2, s1, s2, beta):  # type: ignore[no-untyped-def]
     loss = 2.0 * (r1 * r1 + r2 * r2)
     curvature_1 = 4.0 * w1 * (w1 + r1 * beta * (1.0 - 2.0 * p1))
     curvature_2 = 4.0 * w2 * (w2 + r2 * beta * (1.0 - 2.0 * p2))
-    return loss, 4.0 * r1 * w1, 4.0 * r2 * w2, curvature_1, curvature_2, w1, w2
+    return loss, 4.0 * r1 * w1, 4.0 * r2 * w2, curvature_1, curvature_2, p1, p2
 
 
 @njit(cache=True, error_model="numpy", fastmath=FUSED)
-def _pair_newton(e1, e2, z1, z2, s1, s2, Sigma, beta, reach):  # type: ignore[no-untyped-def]
-    """Damped Newton on ``|e-z|^2/2 + Sigma l(e)`` from ``(e1, e2)``; return the minimum and its value.
+def pair_newton(e1, e2, z1, z2, s1, s2, Sigma, beta, reach):  # type: ignore[no-untyped-def]
+    """Damped Newton on ``|e-z|^2/2 + Sigma l(e)`` from ``(e1, e2)``; return the minimum, its value and its terms.
 
     No step is longer than `reach`.
     """
-    loss, k1, k2, c1, c2, _, _ = _pair_terms(e1, e2, s1, s2, beta)
+    terms = pair_terms(e1, e2, s1, s2, beta)
+    loss, k1, k2, c1, c2, _, _ = terms
     value = 0.5 * ((e1 - z1) ** 2 + (e2 - z2) ** 2) + Sigma * loss
     for _ in range(MOST_STEPS):
         g1 = e1 - z1 + Sigma * (k1 - k2)
@@ -75,20 +82,22 @@ def _pair_newton(e1, e2, z1, z2, s1, s2, Sigma, beta, reach):  # type: ignore[no
         if size < 1e-8 * scale:
             e1 += d1
             e2 += d2
-            loss, k1, k2, c1, c2, _, _ = _pair_terms(e1, e2, s1, s2, beta)
+            terms = pair_terms(e1, e2, s1, s2, beta)
+            loss, k1, k2, c1, c2, _, _ = terms
             value = 0.5 * ((e1 - z1) ** 2 + (e2 - z2) ** 2) + Sigma * loss
-            if size < 1e-17 * scale:
+            if size < DONE * scale:
                 break
             continue
         while True:
             n1, n2 = e1 + step * d1, e2 + step * d2
-            loss, k1, k2, c1, c2, _, _ = _pair_terms(n1, n2, s1, s2, beta)
+            terms = pair_terms(n1, n2, s1, s2, beta)
+            loss, k1, k2, c1, c2, _, _ = terms
             new = 0.5 * ((n1 - z1) ** 2 + (n2 - z2) ** 2) + Sigma * loss
             if new <= value + 1e-4 * step * slope or step < 1e-10:
                 break
             step *= 0.5
         e1, e2, value = n1, n2, new
-    return e1, e2, value
+    return e1, e2, value, terms
 
 
 @njit(cache=True, error_model="numpy", fastmath=FUSED)
@@ -188,28 +197,62 @@ def scan_space():  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, error_model="numpy", fastmath=FUSED)
-def pair_prox(anchor_1, anchor_2, z1, z2, Sigma, beta, report, scan):  # type: ignore[no-untyped-def]
-    """Proximal map of two tokens in its two active directions; fill `report`, return ``f`` in them."""
+def pair_label(anchor_1, anchor_2, beta):  # type: ignore[no-untyped-def]
+    """What the two rows of a label say: the sigmoids at the point of zero loss."""
     s1 = 1.0 / (1.0 + np.exp(-beta * (ROOT_2 * anchor_2 + anchor_1)))
     s2 = 1.0 / (1.0 + np.exp(-beta * (ROOT_2 * anchor_2 - anchor_1)))
+    return s1, s2
+
+
+@njit(cache=True, error_model="numpy", fastmath=FUSED)
+def is_lowest(value, Sigma, beta):  # type: ignore[no-untyped-def]
+    """Whether a minimum of ``|e-z|^2/2 + Sigma l(e)`` of this `value` is proven to be the only one as low.
+
+    Call the value v. Wherever the objective is no higher, ``l <= v/Sigma`` and so each row misses its label by
+    ``|r| <= R``, ``2 R^2 = v/Sigma``. These points lie in a box of the row variables, and in it each row's curvature is
+    above ``-4 beta^2 R/(6 sqrt(3))``, where ``p (1-p) |1-2p|`` is largest. The two together weigh at most four times
+    that, so the objective is convex in the box, with one minimum, if ``16 Sigma beta^2 R/(6 sqrt(3)) < 1``.
+
+    Equation: derived, from the curvature of `pair_terms`.
+    Checked: tests/models/attention/channels/test_pair_prox.py::test_a_minimum_proven_lowest_is_the_proximal_point
+    """
+    return STEEPEST * Sigma * beta**4 * value < 1.0 or Sigma * beta * beta <= CONVEX_PAIR
+
+
+@njit(cache=True, error_model="numpy", fastmath=FUSED)
+def pair_minimum(anchor_1, anchor_2, s1, s2, z1, z2, Sigma, beta, scan):  # type: ignore[no-untyped-def]
+    """Where ``|e-z|^2/2 + Sigma l(e)`` is least, its value and terms there, and one where other minima were seen."""
+    e1, e2, value, terms = pair_newton(z1, z2, z1, z2, s1, s2, Sigma, beta, np.inf)
+    if is_lowest(value, Sigma, beta):
+        return e1, e2, value, terms, 0.0
     other = 0.0
-    if Sigma * beta * beta <= CONVEX_PAIR:
-        e1, e2, value = _pair_newton(z1, z2, z1, z2, s1, s2, Sigma, beta, np.inf)
-    else:
-        found = _pair_scan(z1, z2, anchor_1, anchor_2, s1, s2, Sigma, beta, scan)
-        reach = 0.5 / beta  # stay in the basin where the table saw a minimum
-        scan.e1[found], scan.e2[found] = z1, z2
-        scan.e1[found + 1], scan.e2[found + 1] = anchor_1, anchor_2
-        e1, e2, value = _pair_newton(scan.e1[0], scan.e2[0], z1, z2, s1, s2, Sigma, beta, reach)
-        starts = found + 2 if Sigma * beta * beta > RUGGED else found
-        for k in range(1, starts):
-            step = reach if k < found else np.inf
-            a1, a2, other_value = _pair_newton(scan.e1[k], scan.e2[k], z1, z2, s1, s2, Sigma, beta, step)
-            if (a1 - e1) ** 2 + (a2 - e2) ** 2 > 1e-10 * (1.0 + e1 * e1 + e2 * e2):
-                other = 1.0
-            if other_value < value:
-                e1, e2, value = a1, a2, other_value
-    loss, k1, k2, c1, c2, w1, w2 = _pair_terms(e1, e2, s1, s2, beta)
+    found = _pair_scan(z1, z2, anchor_1, anchor_2, s1, s2, Sigma, beta, scan)
+    reach = 0.5 / beta  # stay in the basin where the table saw a minimum
+    scan.e1[found], scan.e2[found] = anchor_1, anchor_2
+    starts = found + 1 if Sigma * beta * beta > RUGGED else found
+    for k in range(starts):
+        step = reach if k < found else np.inf
+        a1, a2, other_value, other_terms = pair_newton(scan.e1[k], scan.e2[k], z1, z2, s1, s2, Sigma, beta, step)
+        if (a1 - e1) ** 2 + (a2 - e2) ** 2 > 1e-10 * (1.0 + e1 * e1 + e2 * e2):
+            other = 1.0
+        if other_value < value:
+            e1, e2, value, terms = a1, a2, other_value, other_terms
+    return e1, e2, value, terms, other
+
+
+@njit(cache=True, error_model="numpy", fastmath=FUSED)
+def pair_prox(anchor_1, anchor_2, z1, z2, Sigma, beta, report, scan):  # type: ignore[no-untyped-def]
+    """Proximal map of two tokens in its two active directions; fill `report`, return ``f`` in them."""
+    s1, s2 = pair_label(anchor_1, anchor_2, beta)
+    _, _, _, terms, other = pair_minimum(anchor_1, anchor_2, s1, s2, z1, z2, Sigma, beta, scan)
+    report[OTHER_MINIMUM] = other
+    return pair_report(terms, s1, s2, z1, z2, Sigma, beta, report)[0]
+
+
+@njit(cache=True, error_model="numpy", fastmath=FUSED)
+def pair_report(terms, s1, s2, z1, z2, Sigma, beta, report):  # type: ignore[no-untyped-def]
+    """Fill `report` but for other minima, from the terms at a minimum; return f, ``-df/dz`` and the slope at z."""
+    loss, k1, k2, c1, c2, p1, p2 = terms
     total, difference = c1 + c2, c1 - c2
     # Curvature H of the loss, A = (1 + Sigma H)^-1, and the cross derivative C of the gradient in the anchor.
     H11, H22, H12 = total, 2.0 * total, ROOT_2 * difference
@@ -219,8 +262,8 @@ def pair_prox(anchor_1, anchor_2, z1, z2, Sigma, beta, report, scan):  # type: i
         (1.0 + Sigma * H11) / determinant,
         -Sigma * H12 / determinant,
     )
-    x1 = -4.0 * w1 * beta * s1 * (1.0 - s1)
-    x2 = -4.0 * w2 * beta * s2 * (1.0 - s2)
+    x1 = -4.0 * beta * p1 * (1.0 - p1) * beta * s1 * (1.0 - s1)
+    x2 = -4.0 * beta * p2 * (1.0 - p2) * beta * s2 * (1.0 - s2)
     C11, C22, C12 = x1 + x2, 2.0 * (x1 + x2), ROOT_2 * (x1 - x2)
     B11, B12 = H11 * A11 + H12 * A12, H11 * A12 + H12 * A22
     B22 = H12 * A12 + H22 * A22
@@ -228,9 +271,8 @@ def pair_prox(anchor_1, anchor_2, z1, z2, Sigma, beta, report, scan):  # type: i
     report[TRACE_ANCHOR] = -(A11 * C11 + 2.0 * A12 * C12 + A22 * C22)
     report[SQUARE_Z] = B11 * B11 + 2.0 * B12 * B12 + B22 * B22
     report[LOSS_AT_P] = loss
-    report[LOSS_AT_Z] = _pair_terms(z1, z2, s1, s2, beta)[0]
-    report[OTHER_MINIMUM] = other
-    return -(k1 - k2), -ROOT_2 * (k1 + k2)
+    report[LOSS_AT_Z], g1, g2 = pair_terms(z1, z2, s1, s2, beta)[:3]
+    return (-(k1 - k2), -ROOT_2 * (k1 + k2)), (B11, B12, B22), (g1 - g2, ROOT_2 * (g1 + g2))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -246,3 +288,53 @@ def pairs_prox(anchor, z, Sigma, beta, f, report):  # type: ignore[no-untyped-de
         f[row, 0] = f1 / ROOT_2 + 0.5 * f2
         f[row, 1] = -f2 / ROOT_2
         f[row, 2] = -f1 / ROOT_2 + 0.5 * f2
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FUSED)
+def pairs_messages(anchor, labels, z, Sigma, beta, before, f):  # type: ignore[no-untyped-def]
+    """Write ``f = (p - omega)/Sigma``, p the proximal point of ``omega = z - Sigma before``, of each row.
+
+    Newton starts from z, where p is when the messages have settled; a stationary point that is not proven to be the
+    lowest is not taken, and the whole proximal map is asked. `labels` are the outputs at the anchor. Return the sums of
+    ``tr df/domega`` and of the losses at z.
+    """
+    scan, report = scan_space(), np.empty(REPORTED)
+    traces, losses = 0.0, 0.0
+    for row in range(z.shape[0]):
+        s1, s2 = labels[row, 0, 0], labels[row, 1, 1]
+        e1 = (z[row, 0] - z[row, 2]) / ROOT_2
+        e2 = 0.5 * (z[row, 0] + z[row, 2] - ROOT_2 * z[row, 1])
+        omega_1 = e1 - Sigma * (before[row, 0] - before[row, 2]) / ROOT_2
+        omega_2 = e2 - Sigma * 0.5 * (before[row, 0] + before[row, 2] - ROOT_2 * before[row, 1])
+        loss, k1, k2, c1, c2, _, _ = pair_terms(e1, e2, s1, s2, beta)
+        losses += loss
+        settled = False
+        for _ in range(QUICK_STEPS):
+            g1 = e1 - omega_1 + Sigma * (k1 - k2)
+            g2 = e2 - omega_2 + Sigma * ROOT_2 * (k1 + k2)
+            h11, h22, h12 = 1.0 + Sigma * (c1 + c2), 1.0 + 2.0 * Sigma * (c1 + c2), Sigma * ROOT_2 * (c1 - c2)
+            determinant = h11 * h22 - h12 * h12
+            if not (h11 > 0.0 and determinant > 0.0):
+                break
+            d1, d2 = (h22 * g1 - h12 * g2) / determinant, (h11 * g2 - h12 * g1) / determinant
+            e1 -= d1
+            e2 -= d2
+            loss, k1, k2, c1, c2, _, _ = pair_terms(e1, e2, s1, s2, beta)
+            if d1 * d1 + d2 * d2 < SETTLED * (1.0 + e1 * e1 + e2 * e2):
+                settled = True
+                break
+        value = 0.5 * ((e1 - omega_1) ** 2 + (e2 - omega_2) ** 2) + Sigma * loss
+        if settled and is_lowest(value, Sigma, beta):
+            f1, f2 = -(k1 - k2), -ROOT_2 * (k1 + k2)
+            # H = [[c1 + c2, sqrt2 (c1 - c2)], [., 2 (c1 + c2)]]: trace 3 (c1 + c2), determinant 8 c1 c2.
+            trace, product = 3.0 * (c1 + c2), 8.0 * c1 * c2
+            traces -= (trace + 2.0 * Sigma * product) / (1.0 + Sigma * trace + Sigma * Sigma * product)
+        else:
+            anchor_1 = (anchor[row, 0] - anchor[row, 2]) / ROOT_2
+            anchor_2 = 0.5 * (anchor[row, 0] + anchor[row, 2] - ROOT_2 * anchor[row, 1])
+            f1, f2 = pair_prox(anchor_1, anchor_2, omega_1, omega_2, Sigma, beta, report, scan)
+            traces += report[TRACE_Z]
+        f[row, 0] = f1 / ROOT_2 + 0.5 * f2
+        f[row, 1] = -f2 / ROOT_2
+        f[row, 2] = -f1 / ROOT_2 + 0.5 * f2
+    return traces, losses

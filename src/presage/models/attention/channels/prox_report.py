@@ -2,7 +2,7 @@
 
 For one sample the map is ``p = argmin_h |h-z|^2/2 + Sigma l(h)`` with ``l(h) = |softmax(h) - softmax(anchor)|_F^2``,
 where `anchor` is the point of zero loss: ``(beta_0/beta) z_0`` for a target with pre-activation ``z_0``. It is not
-convex: the objective is first looked at between ``z`` and the anchor, Newton starts in the basins seen there, and the
+convex: Newton starts from several points (for two tokens in the basins seen between ``z`` and the anchor), and the
 lowest minimum is kept. All results are written through ``f = (p-z)/Sigma = -grad l(p)``, which stays accurate when
 Sigma is tiny.
 

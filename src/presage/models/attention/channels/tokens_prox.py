@@ -1,322 +1,144 @@
-"""The proximal map of any number of tokens: damped Newton with the exact Hessian of the softmax loss."""
+"""The proximal map of any number of tokens: the lowest of the minima in which Newton's method ends from several starts.
+
+The objective ``|R-Z|_F^2/4 + Sigma l(R)`` is not convex. Where z or the anchor costs little it has one minimum all the
+same. Elsewhere Newton starts from z, from the anchor and from between them; then, unless many samples are seen to have
+one minimum each, from nearer to the anchor and from the minima of two easier problems, a softer softmax and a smaller
+Sigma; and where these do not all end in the same minimum, from points that follow the anchor for some of the tokens
+only.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
+from numpy.typing import NDArray
 
-from presage.models.attention.channels.prox_report import (
-    FUSED,
-    LOSS_AT_P,
-    LOSS_AT_Z,
-    MOST_STEPS,
-    OTHER_MINIMUM,
-    ROOT_2,
-    RUGGED,
-    SQUARE_Z,
-    TRACE_ANCHOR,
-    TRACE_Z,
-)
-from presage.protocol.njit import njit
+from presage.laws.spectral_law import Floats
+from presage.models.attention.channels.prox_report import LOSS_AT_P, LOSS_AT_Z, OTHER_MINIMUM, ROOT_2
+from presage.models.attention.channels.tokens_newton import descend, labels_and_losses
+from presage.models.attention.channels.tokens_slopes import forces, slopes
 
-SEGMENT = 6  # pieces of the line from z to the anchor that are looked at for basins
+# Samples whose matrices are in memory together. If so many have one minimum each as far as three starts can tell, the
+# starts that find a third of a per mille more are left out: fewer than one in ten thousand is missed for that.
+CHUNK = 1024
 ALL_GROUPS = 4  # up to so many tokens, every group of them is tried as a start
-TRIED = 6  # most promising starts from which Newton is run
-TRIED_GENTLY = 3  # the same where the objective is not rugged
 # Largest Sigma beta^2 at which the objective is convex for every label: the curvature is above -1.5 beta^2.
 CONVEX = 0.6
+# Largest sqrt(Sigma v) beta^2 at which a sample has one minimum, with v the lower of the objectives at z and at the
+# anchor: residuals are then so small where it is lower still that its curvature is positive. Found by trying.
+UNIQUE = 2.0
+SOFTER, LESS = 0.5, 0.3  # of beta and of Sigma in the easier problems
+NEAR_ANCHOR = 0.75  # of the way from z to the anchor: a start that finds half of the minima that all others miss
+Places = NDArray[np.intp]
+APART = 1e-10  # squared distance, relative, above which two minima are different
 
 
-@njit(cache=True, error_model="numpy", fastmath=FUSED)
-def softmax_rows(h, beta, s):  # type: ignore[no-untyped-def]
-    """Write the row-wise softmax of the symmetric matrix that the components ``h`` stand for into ``s``."""
-    T = s.shape[0]
-    k = 0
-    for a in range(T):
-        for b in range(a, T):
-            entry = ROOT_2 * h[k] if a == b else h[k]
-            s[a, b] = entry
-            s[b, a] = entry
-            k += 1
-    for a in range(T):
-        top = s[a, 0]
-        for b in range(1, T):
-            top = max(top, s[a, b])
-        total = 0.0
-        for b in range(T):
-            s[a, b] = np.exp(beta * (s[a, b] - top))
-            total += s[a, b]
-        for b in range(T):
-            s[a, b] /= total
-
-
-@njit(cache=True, error_model="numpy", fastmath=FUSED)
-def _component(a, b, T):  # type: ignore[no-untyped-def]
-    if a > b:
-        a, b = b, a
-    return a * T - a * (a - 1) // 2 + b - a
-
-
-@njit(cache=True, error_model="numpy", fastmath=FUSED)
-def _gradient(s, y, beta, gradient):  # type: ignore[no-untyped-def]
-    """Write the gradient of the loss in the components; return the loss."""
-    T = s.shape[0]
-    gradient[:] = 0.0
-    loss = 0.0
-    for a in range(T):
-        mean = 0.0
-        for b in range(T):
-            r = s[a, b] - y[a, b]
-            loss += r * r
-            mean += s[a, b] * r
-        for b in range(T):
-            slope = 2.0 * beta * s[a, b] * (s[a, b] - y[a, b] - mean)
-            gradient[_component(a, b, T)] += ROOT_2 * slope if a == b else slope
-    return loss
-
-
-@njit(cache=True, error_model="numpy", fastmath=FUSED)
-def _curvature(s, y, beta, H):  # type: ignore[no-untyped-def]
-    """Write the second derivative of the loss in the components (lower triangle and diagonal)."""
-    T = s.shape[0]
-    H[:] = 0.0
-    for a in range(T):
-        mean = 0.0
-        square = 0.0
-        for b in range(T):
-            mean += s[a, b] * (s[a, b] - y[a, b])
-            square += s[a, b] * s[a, b]
-        for b in range(T):
-            k = _component(a, b, T)
-            left = ROOT_2 if a == b else 1.0
-            tilt_b = 2.0 * s[a, b] - y[a, b] - mean  # s_b + r_b - mean
-            for c in range(T):
-                j = _component(a, c, T)
-                if j > k:
-                    continue
-                tilt_c = 2.0 * s[a, c] - y[a, c] - mean
-                entry = s[a, b] * s[a, c] * (square - tilt_b - tilt_c)
-                if b == c:
-                    entry += s[a, b] * tilt_b
-                right = ROOT_2 if a == c else 1.0
-                H[k, j] += 2.0 * beta * beta * left * right * entry
-
-
-@njit(cache=True, error_model="numpy", fastmath=FUSED)
-def _cholesky(M, factor):  # type: ignore[no-untyped-def]
-    """Factor the lower triangle of M; return False where it is not safely positive definite."""
-    n = M.shape[0]
-    for i in range(n):
-        for j in range(i + 1):
-            total = M[i, j]
-            for k in range(j):
-                total -= factor[i, k] * factor[j, k]
-            if i == j:
-                if total <= 1e-3:
-                    return False
-                factor[i, i] = np.sqrt(total)
-            else:
-                factor[i, j] = total / factor[j, j]
-    return True
-
-
-@njit(cache=True, error_model="numpy", fastmath=FUSED)
-def _solve(factor, x):  # type: ignore[no-untyped-def]
-    """Solve ``L L' x = b`` in place."""
-    n = x.size
-    for i in range(n):
-        total = x[i]
-        for k in range(i):
-            total -= factor[i, k] * x[k]
-        x[i] = total / factor[i, i]
-    for i in range(n - 1, -1, -1):
-        total = x[i]
-        for k in range(i + 1, n):
-            total -= factor[k, i] * x[k]
-        x[i] = total / factor[i, i]
-
-
-@njit(cache=True, error_model="numpy", fastmath=FUSED)
-def _newton(h, z, y, Sigma, beta, s, gradient, direction, trial, H, M, factor):  # type: ignore[no-untyped-def]
-    """Damped Newton on ``|h-z|^2/2 + Sigma l(h)`` from ``h``, in place; return the value at the minimum."""
-    n = h.size
-    softmax_rows(h, beta, s)
-    value = Sigma * _gradient(s, y, beta, gradient)
-    for k in range(n):
-        value += 0.5 * (h[k] - z[k]) ** 2
-    for _ in range(MOST_STEPS):
-        _curvature(s, y, beta, H)
-        shift = 0.0
-        while True:
-            for i in range(n):
-                for j in range(i + 1):
-                    M[i, j] = Sigma * H[i, j]
-                M[i, i] += 1.0 + shift
-            if _cholesky(M, factor):
-                break
-            shift = 2.0 * shift + 0.1
-        size = 0.0
-        scale = 1.0
-        for k in range(n):
-            gradient[k] = h[k] - z[k] + Sigma * gradient[k]
-            direction[k] = -gradient[k]
-        _solve(factor, direction)
-        slope = 0.0
-        for k in range(n):
-            size += direction[k] ** 2
-            scale += h[k] ** 2
-            slope += gradient[k] * direction[k]
-        close = size < 1e-8 * scale and shift == 0.0
-        step = 1.0
-        while True:
-            new = 0.0
-            for k in range(n):
-                trial[k] = h[k] + step * direction[k]
-                new += 0.5 * (trial[k] - z[k]) ** 2
-            softmax_rows(trial, beta, s)
-            new += Sigma * _gradient(s, y, beta, gradient)
-            if close or new <= value + 1e-4 * step * slope or step < 1e-10:
-                break
-            step *= 0.5
-        for k in range(n):
-            h[k] = trial[k]
-        value = new
-        if size < 1e-17 * scale:
-            break
-    return value
-
-
-@njit(cache=True, error_model="numpy", fastmath=FUSED)
-def _mixtures(T, n):  # type: ignore[no-untyped-def]
-    """Weights of the anchor in each component, a row a start: equal weights, then groups of tokens that follow it.
-
-    A component follows when one of its tokens does, or when both do. All groups are tried for few tokens, and for many
-    the single tokens and all but one.
-    """
-    groups = 2**T - 2 if T <= ALL_GROUPS else 2 * T
-    mixtures = np.empty((SEGMENT + 1 + 2 * groups, n))
-    for i in range(SEGMENT + 1):
-        mixtures[i] = i / SEGMENT
-    follows = np.empty(T, dtype=np.bool_)
-    for g in range(groups):
-        for a in range(T):
-            if T <= ALL_GROUPS:
-                follows[a] = ((g + 1) >> a) & 1 == 1
-            else:
-                follows[a] = (a == g) if g < T else (a != g - T)
-        for a in range(T):
-            for b in range(a, T):
-                k = _component(a, b, T)
-                mixtures[SEGMENT + 1 + 2 * g, k] = 1.0 if follows[a] or follows[b] else 0.0
-                mixtures[SEGMENT + 2 + 2 * g, k] = 1.0 if follows[a] and follows[b] else 0.0
-    return mixtures
-
-
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FUSED)
-def tokens_prox(anchor, z, Sigma, beta, T, f, report):  # type: ignore[no-untyped-def]
+def tokens_prox(
+    anchor: Floats, z: Floats, Sigma: float, beta: float, T: int, f: Floats, report: Floats, starts: int = 0
+) -> None:
     """Proximal map of T tokens for each row of `anchor` and `z`; write ``f`` and the report of each row.
 
-    The direction to which softmax is blind needs no care: there the loss is flat and ``p = z``.
+    The direction to which softmax is blind needs no care: there the loss is flat and ``p = z``. Beside the usual
+    `starts` there may be some at random, to see what those miss.
+
+    Checked: tests/models/attention/channels/test_channels.py::test_prox_is_as_low_as_many_starts_lead
+    Checked: tests/models/attention/channels/test_channels.py::test_reported_derivatives_agree_with_differences
     """
-    n = z.shape[1]
-    s, y = np.empty((T, T)), np.empty((T, T))
-    H, M, factor = np.empty((n, n)), np.empty((n, n)), np.zeros((n, n))
-    C, A, B = np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
-    p, q, gradient, direction, trial = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    mixtures = _mixtures(T, n)
-    starts = len(mixtures)
-    blind, line, table = np.empty(n), np.empty(n), np.empty(starts)
-    for k in range(n):
-        blind[k] = 1.0
-    for a in range(T):
-        blind[_component(a, a, T)] = 1.0 / ROOT_2
-    for row in range(z.shape[0]):
-        softmax_rows(anchor[row], beta, y)
-        softmax_rows(z[row], beta, s)
-        report[row, LOSS_AT_Z] = _gradient(s, y, beta, gradient)
-        report[row, OTHER_MINIMUM] = 0.0
-        if Sigma * beta * beta <= CONVEX:
-            p[:] = z[row]
-            _newton(p, z[row], y, Sigma, beta, s, gradient, direction, trial, H, M, factor)
-        else:
-            # From z to the point of zero loss nearest to it: along the line, and for each token by itself.
-            along = 0.0
-            for k in range(n):
-                along += blind[k] * (z[row, k] - anchor[row, k])
-            for k in range(n):
-                line[k] = anchor[row, k] + 2.0 / (T * T) * along * blind[k] - z[row, k]
-            for i in range(starts):
-                table[i] = 0.0
-                for k in range(n):
-                    trial[k] = z[row, k] + mixtures[i, k] * line[k]
-                    table[i] += 0.5 * (mixtures[i, k] * line[k]) ** 2
-                softmax_rows(trial, beta, s)
-                table[i] += Sigma * _gradient(s, y, beta, gradient)
-            # z and the anchor always, and the most promising of the rest.
-            table[0] = table[SEGMENT] = -1.0
-            order = np.argsort(table)
-            value = np.inf
-            for i in order[: (TRIED if Sigma * beta * beta > RUGGED else TRIED_GENTLY)]:
-                for k in range(n):
-                    q[k] = z[row, k] + mixtures[i, k] * line[k]
-                found = _newton(q, z[row], y, Sigma, beta, s, gradient, direction, trial, H, M, factor)
-                apart = 0.0
-                scale = 1.0
-                for k in range(n):
-                    apart += (p[k] - q[k]) ** 2
-                    scale += q[k] * q[k]
-                if value < np.inf and apart > 1e-10 * scale:
-                    report[row, OTHER_MINIMUM] = 1.0
-                if found < value:
-                    value = found
-                    p[:] = q
-        softmax_rows(p, beta, s)
-        report[row, LOSS_AT_P] = _gradient(s, y, beta, gradient)
-        for k in range(n):
-            f[row, k] = -gradient[k]
-        _curvature(s, y, beta, H)
-        for i in range(n):
-            for j in range(i):
-                M[i, j] = Sigma * H[i, j]
-                H[j, i] = H[i, j]
-            M[i, i] = 1.0 + Sigma * H[i, i]
-        _cholesky(M, factor)
-        _cross(s, y, beta, C)
-        # A = (1 + Sigma H)^-1, B = H A = -df/dz, and df/d(anchor) = -A C.
-        for i in range(n):
-            direction[:] = 0.0
-            direction[i] = 1.0
-            _solve(factor, direction)
-            A[:, i] = direction
-        np.dot(H, A, B)
-        trace = 0.0
-        square = 0.0
-        cross = 0.0
-        for i in range(n):
-            trace += B[i, i]
-            for j in range(n):
-                square += B[i, j] ** 2
-                cross += A[i, j] * C[j, i]
-        report[row, TRACE_Z] = -trace
-        report[row, SQUARE_Z] = square
-        report[row, TRACE_ANCHOR] = -cross
+    rows, columns = np.triu_indices(T)
+    factor = np.where(rows == columns, ROOT_2, 1.0)
+    for start in range(0, len(z), CHUNK):
+        part = slice(start, start + CHUNK)
+        A, Z = (_matrices(h[part], T, rows, columns, factor) for h in (anchor, z))
+        Y, losses = np.empty_like(A), np.empty(len(A))
+        labels_and_losses(A, Z, beta, Y, losses)
+        P, several = _lowest(A, Z, Y, losses, Sigma, beta, starts)
+        F = np.empty_like(P)
+        forces(P, Y, beta, F, report[part, LOSS_AT_P])
+        f[part] = F[:, rows, columns] / factor
+        report[part, LOSS_AT_Z] = losses
+        report[part, OTHER_MINIMUM] = several
+        slopes(P, Y, Sigma, beta, report[part])
 
 
-@njit(cache=True, error_model="numpy", fastmath=FUSED)
-def _cross(s, y, beta, C):  # type: ignore[no-untyped-def]
-    """Write the derivative of the gradient of the loss in the anchor: ``-2 beta^2 D_s D_y`` for each row."""
-    T = s.shape[0]
-    C[:] = 0.0
-    for a in range(T):
-        overlap = 0.0
-        for b in range(T):
-            overlap += s[a, b] * y[a, b]
-        for b in range(T):
-            k = _component(a, b, T)
-            left = ROOT_2 if a == b else 1.0
-            for c in range(T):
-                # (D_s D_y)_bc = s_b (delta_bc y_c - y_b y_c - s_c y_c + overlap y_c)
-                entry = s[a, b] * y[a, c] * (overlap - y[a, b] - s[a, c])
-                if b == c:
-                    entry += s[a, b] * y[a, b]
-                right = ROOT_2 if a == c else 1.0
-                C[k, _component(a, c, T)] -= 2.0 * beta * beta * left * right * entry
+def _matrices(h: Floats, T: int, rows: Places, columns: Places, factor: Floats) -> Floats:
+    """Symmetric matrices ``R_ab = sqrt(1 + delta_ab) h_ab`` of rows of components."""
+    R = np.empty((len(h), T, T))
+    R[:, rows, columns] = R[:, columns, rows] = h * factor
+    return R
+
+
+def _lowest(
+    A: Floats, Z: Floats, Y: Floats, losses: Floats, Sigma: float, beta: float, starts: int = 0
+) -> tuple[Floats, Floats]:
+    """The lowest minimum that is found for each sample, and whether others are."""
+    A = A + np.mean(Z - A, axis=(1, 2), keepdims=True)  # the point of zero loss that is nearest to z
+    at_z, at_anchor = Sigma * losses, 0.25 * np.sum((Z - A) ** 2, axis=(1, 2))
+    from_z = at_z < at_anchor
+    search = _Search(Z, Y, Sigma, beta, np.where(from_z[:, None, None], Z, A))
+    if Sigma * beta**2 > CONVEX:
+        wide = np.flatnonzero(np.sqrt(Sigma * np.minimum(at_z, at_anchor)) * beta**2 > UNIQUE)
+        search.try_from(np.where(from_z[wide, None, None], A[wide], Z[wide]), wide)
+        search.try_from(0.5 * (A[wide] + Z[wide]), wide)
+        if search.several.any() or len(Z) < CHUNK:
+            search.try_from(NEAR_ANCHOR * A[wide] + (1.0 - NEAR_ANCHOR) * Z[wide], wide)
+            search.try_from(search.minima(Z[wide], wide, beta=SOFTER * beta)[0], wide)
+            search.try_from(search.minima(A[wide], wide, Sigma=LESS * Sigma)[0], wide)
+        unsure = np.flatnonzero(search.several)
+        for follows in _groups(A.shape[1]):
+            search.try_from(np.where(follows, A[unsure], Z[unsure]), unsure)
+        for token in range(A.shape[1]):
+            of_token = np.zeros(A.shape[1:], dtype=bool)
+            of_token[token] = of_token[:, token] = True
+            for there in (A, Z):
+                search.try_from(np.where(of_token, there[unsure], search.P[unsure]), unsure)
+        for start in _random_starts(A[wide], Z[wide], starts):
+            search.try_from(start, wide)
+    return search.P, search.several
+
+
+def _random_starts(A: Floats, Z: Floats, count: int) -> Iterator[Floats]:
+    """Points between z and the anchor, each entry by itself, and some way off."""
+    rng = np.random.default_rng(0)
+    for _ in range(count):
+        mixture, kick = rng.random(A.shape), rng.random((len(A), 1, 1)) * rng.standard_normal(A.shape)
+        start = Z + mixture * (A - Z) + kick
+        yield 0.5 * (start + np.swapaxes(start, 1, 2))
+
+
+class _Search:
+    """The lowest minima so far of the proximal problems of some samples."""
+
+    def __init__(self, Z: Floats, Y: Floats, Sigma: float, beta: float, start: Floats) -> None:
+        self.Z, self.Y, self.Sigma, self.beta = Z, Y, Sigma, beta
+        self.several = np.zeros(len(Z), dtype=bool)
+        self.P, self.value = self.minima(start, np.arange(len(Z)))
+
+    def minima(
+        self, start: Floats, sample: Places, Sigma: float | None = None, beta: float | None = None
+    ) -> tuple[Floats, Floats]:
+        """Minima to which Newton's method leads from `start`, one point for each of the samples, and their values."""
+        points, value = np.ascontiguousarray(start), np.empty(len(start))
+        descend(points, sample, self.Z, self.Y, Sigma or self.Sigma, beta or self.beta, value)
+        return points, value
+
+    def try_from(self, start: Floats, sample: Places) -> None:
+        """Start from other points, and keep what is lower."""
+        found, value = self.minima(start, sample)
+        before = self.P[sample]
+        apart, scale = (np.sum(x**2, axis=(1, 2)) for x in (found - before, before))
+        self.several[sample] |= apart > APART * (1.0 + scale)
+        lower = value < self.value[sample]
+        self.P[sample[lower]], self.value[sample[lower]] = found[lower], value[lower]
+
+
+def _groups(T: int) -> Iterator[NDArray[np.bool_]]:
+    """Entries that follow the anchor when a group of tokens does: those of one of its tokens, or between two of them.
+
+    All groups are tried for few tokens, and for many the single tokens and all but one.
+    """
+    single = [1 << token for token in range(T)]
+    for group in range(1, 2**T - 1) if T <= ALL_GROUPS else [*single, *(2**T - 1 - one for one in single)]:
+        member = np.array([bool(group >> token & 1) for token in range(T)])
+        yield member[:, None] | member
+        yield member[:, None] & member

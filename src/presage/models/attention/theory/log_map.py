@@ -21,9 +21,18 @@ from presage.models.attention.channels.tokens_prox import CONVEX
 from presage.models.attention.problem import Problem
 from presage.models.attention.theory.order_parameters import Conjugates
 from presage.models.attention.theory.rules.rule import Averages, Rule
-from presage.models.attention.theory.state_evolution import WeightSide, deviation_given_target, sample_side, weight_side
-from presage.solving.newton import NUDGE, NoConvergenceError
+from presage.models.attention.theory.state_evolution import (
+    WeightSide,
+    delta,
+    deviation_given_target,
+    sample_side,
+    weight_side,
+)
+from presage.solving.newton import NUDGE, Linearization, NoConvergenceError
 from presage.spectra.quadrature import UnresolvedError
+
+LOST = (1e-12, 1e9)  # noise levels beyond which no search has any business
+TINY = 1e-5  # step of differences that take only what is known to nearly all digits
 
 OBSERVABLES = (
     "test_error",
@@ -112,48 +121,104 @@ class Evaluator:
         self.channel = problem.channel
         self.rho_0 = problem.rho_0
         self.evaluations = 0
+        self._last: tuple[Rule, State] | None = None
 
     def __call__(self, y: Floats, rule: Rule) -> State:
+        if self._last is not None and self._last[0] == rule and np.array_equal(self._last[1].y, y):
+            return self._last[1]  # where one search ended, the next begins
         self.evaluations += 1
-        problem = self.problem
-        conjugates = Conjugates(*(float(value) for value in np.exp(y)))
+        side = self.weights(y)
+        sigma = deviation_given_target(self.problem, side)
+        found = self.state(y, side, rule.averages(self.channel, self.rho_0, side.overlaps, sigma))
+        self._last = rule, found
+        return found
+
+    def nearby(self, state: State, y: Floats, rule: Rule) -> State:
+        """The state at y, a small step away: its weight side anew, its averages to first order if the rule gives it."""
+        if not self.differentiable(state):
+            return self(y, rule)
+        side = self.weights(y)
+        return self.state(y, side, state.averages.moved(self._gaussian(side) - self._gaussian(state.side)))
+
+    def differentiable(self, state: State) -> bool:
+        """Whether the averages of a state came with their derivatives."""
+        return state.averages.derivatives is not None
+
+    def resolution(self, state: State, rule: Rule) -> float:
+        """Size of a residual that is lost in the steps of the map, where samples jump."""
+        return rule.resolution(state.averages.jumps)
+
+    def carried(self, state: State, y: Floats, linear: Linearization) -> State:
+        """The state at y, a small step away, by derivatives that are known from a coarser rule; its weight side anew.
+
+        Of the averages only those that are observed move: what y is mapped to moves by itself.
+
+        Checked: tests/models/attention/theory/test_attention.py::test_a_state_carried_to_the_root_is_the_root
+        """
+        step = y - state.y
+        change = dict(zip(OBSERVABLES, linear.gradient @ step, strict=True))
+        observed = ("test_error", "train_error", "square_slope")
+        averages = state.averages._replace(**{name: getattr(state.averages, name) + change[name] for name in observed})
+        side, mapped = self.weights(y), linear.jacobian @ step
+        observables = self.observables(self.conjugates(y), side, averages)
+        return State(y, side, averages, state.mapped + mapped, state.target + mapped, observables)
+
+    def _gaussian(self, side: WeightSide) -> Floats:
+        """Mean, sigma and Sigma, of which averages are functions."""
+        m, _, Sigma = side.overlaps
+        return np.array([m / sqrt(self.rho_0), deviation_given_target(self.problem, side), Sigma])
+
+    def conjugates(self, y: Floats) -> Conjugates:
+        """The conjugates of an unknown."""
+        return Conjugates(*(float(value) for value in np.exp(y)))
+
+    def weights(self, y: Floats) -> WeightSide:
+        """The weight side at y."""
+        problem, conjugates = self.problem, self.conjugates(y)
+        if not LOST[0] < delta(conjugates) < LOST[1]:
+            raise NoConvergenceError(None)
         try:
-            side = weight_side(problem.penalty, problem.target, problem.kappa, conjugates)
+            return weight_side(problem.penalty, problem.target, problem.kappa, conjugates)
         except UnresolvedError:
             raise NoConvergenceError(None) from None
-        averages = rule.averages(self.channel, self.rho_0, side.overlaps, deviation_given_target(problem, side))
+
+    def state(self, y: Floats, side: WeightSide, averages: Averages) -> State:
+        """The state at y, from its two sides."""
         # Where p can jump, slopes are taken by Stein's lemma.
         stein = may_jump(self.channel, averages, side.overlaps.Sigma) and side.overlaps.q > 0.0
-        mapped = sample_side(problem.alpha, averages, stein=stein)
+        mapped = sample_side(self.problem.alpha, averages, stein=stein)
         with np.errstate(divide="ignore", invalid="ignore"):
             logs, target = np.log(mapped), np.log(mapped.mean(axis=0))
-        return State(y, side, averages, logs, target, self.observables(conjugates, side, averages))
+        return State(y, side, averages, logs, target, self.observables(self.conjugates(y), side, averages))
 
     def observables(self, conjugates: Conjugates, side: WeightSide, averages: Averages) -> Floats:
         """Everything in OBSERVABLES, one row for each estimate of the averages."""
         m, q, Sigma = side.overlaps
         train_loss = self.problem.alpha * averages.train_error + side.penalty
-        constant = np.ones_like(train_loss)
-        rows = [
+        columns: tuple[float | Floats, ...] = (
             averages.test_error,
             averages.train_error,
             train_loss,
-            constant * side.estimation_error,
-            constant * side.rank,
+            side.estimation_error,
+            side.rank,
             averages.square_slope,
-            *(constant * value for value in (m, q, Sigma, *conjugates)),
-        ]
-        return np.column_stack(rows)
+            *(m, q, Sigma, *conjugates),
+        )
+        found = np.empty((len(train_loss), len(columns)))
+        for k, column in enumerate(columns):
+            found[:, k] = column
+        return found
 
     def nudges(self, state: State) -> Floats:
         """Steps for the differences, as rows: both slopes together, q_hat, and the scale ``m_hat/Sigma_hat`` alone.
 
         Near perfect recovery the estimation error is quadratic in the distance of the scale from one, so that its step
-        must be small beside the error itself.
+        must be small beside the error itself. Where averages have derivatives, all steps are.
         """
         error = max(state.side.estimation_error, 0.0) / max(self.problem.rho_0, 1e-300)
-        scale = NUDGE * min(1.0, 10.0 * sqrt(error) + 1e-9)
-        return np.array([[NUDGE, 0.0, NUDGE], [0.0, NUDGE, 0.0], [0.0, 0.0, scale]])
+        step = TINY if self.differentiable(state) else NUDGE
+        scale = step * min(1.0, 10.0 * sqrt(error) + 1e-9)
+        return np.array([[step, 0.0, step], [0.0, step, 0.0], [0.0, 0.0, scale]])
 
 
 def loss(state: State) -> float:

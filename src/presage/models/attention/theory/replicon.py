@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf
+from math import inf, pi, sqrt
 
 import numpy as np
 
@@ -88,6 +88,34 @@ def weight_factor_of_map(shrunk: Shrunk) -> float:
             ratio = np.where(close, slope[i : i + BLOCK, None], rise / np.where(close, 1.0, apart))
             total += float(mass[i : i + BLOCK] @ ratio**2 @ mass[j : j + BLOCK])
     return total
+
+
+def jump_term(alpha: float, jump_square: float, weight: float) -> float:
+    """What jumps of the proximal map add to the replicon, times the root of the distance eta of two copies.
+
+    Two copies of message passing whose scores differ by a variance eta have, where p jumps from A to B over a surface,
+
+    ``E |f - f'|^2 = eta E |df/dz|_F^2 + sqrt(2 eta/pi) int |f_B - f_A|^2 rho dS``
+
+    since the chance that a pair straddles the surface is its density times the mean of the distance across it. The
+    second term is not of order eta: however small the jumps, copies that are close enough move apart. `jump_square` is
+    the surface integral.
+
+    Equation: derived from [BETKZ25] (10), for a proximal map that jumps.
+    Checked: tests/models/attention/theory/test_replicon.py::test_two_copies_move_apart_at_jumps
+    """
+    return 2.0 * alpha * sqrt(2.0 / pi) * jump_square * weight
+
+
+def separation(replicon: float, jump_term: float) -> float:
+    """Distance ``|S - S'|_F^2/d`` at which two copies stay, ``eta = R eta + J sqrt(eta)``; inf where there is none.
+
+    R is the replicon and J the jump term.
+
+    Equation: derived.
+    Checked: tests/models/attention/theory/test_replicon.py::test_copies_stay_where_they_neither_meet_nor_part
+    """
+    return (jump_term / (1.0 - replicon)) ** 2 if replicon < 1.0 else inf
 
 
 def replicon(alpha: float, square_slope: float, weight: float) -> float:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from dataclasses import replace
-from functools import singledispatch
+from functools import cache, partial, singledispatch
 from math import inf, sqrt
 from typing import NamedTuple
 
@@ -25,6 +26,7 @@ from presage.models.attention.theory import explicit_map as quadratic
 from presage.models.attention.theory import ridge
 from presage.models.attention.theory.log_map import Evaluator, State, loss
 from presage.models.attention.theory.order_parameters import Overlaps
+from presage.models.attention.theory.rules.cut_lines import CutLines
 from presage.models.attention.theory.rules.exact import Exact
 from presage.models.attention.theory.rules.gauss_hermite import GaussHermite
 from presage.models.attention.theory.rules.numeric_sums import MOST_PRODUCT
@@ -34,10 +36,13 @@ from presage.models.attention.theory.rules.trapezoid import Trapezoid
 from presage.models.attention.theory.state_evolution import sample_side
 from presage.solving.newton import NUDGE, Linearization, NoConvergenceError, newton
 
+STEPS_TO_A_ROOT = 15  # of Newton's method, before another rule or start is tried
 STEPS = 150  # of message passing, when Newton needs a better start
 LEAST_RIDGE = 1e-4  # where the search starts for a penalty that costs nothing at the size of the target
 FLATTEST = 1e-4  # curvature of a loss that is flat where it is least, so that the guess stays finite
 COARSE = 1e-5  # residual at which a cheap rule has done its work
+SCATTERED = 1e-3  # the same of a thousand scattered points
+JUMPING = 1e-3  # fraction of samples whose proximal map jumps: with more, lines have to be cut there
 
 
 class LinearEquivalent(NamedTuple):
@@ -115,7 +120,7 @@ def _(channel: Linear) -> Rule:
 
 @coarse_rule.register
 def _(channel: Softmax) -> Rule:
-    return GaussHermite(12) if channel.n_tokens == 2 else Sobol(1024, 1)
+    return GaussHermite(8) if channel.n_tokens == 2 else Sobol(1024, 1)
 
 
 def zero_state(evaluator: Evaluator) -> State | None:
@@ -124,8 +129,10 @@ def zero_state(evaluator: Evaluator) -> State | None:
     y = _at_zero(evaluator, rule)
     if not np.isfinite(y).all():  # nothing of the target shows to first order, as with an even output
         return None
-    state = evaluator(y, rule)
-    return state if state.side.overlaps.q == 0.0 else None
+    try:
+        return evaluator(y, rule) if evaluator.weights(y).overlaps.q == 0.0 else None
+    except NoConvergenceError:
+        return None
 
 
 def _at_zero(evaluator: Evaluator, rule: Rule) -> Floats:
@@ -139,18 +146,26 @@ def _at_zero(evaluator: Evaluator, rule: Rule) -> Floats:
 def search(evaluator: Evaluator, init: Floats | None) -> tuple[State, Linearization, str]:
     """Find the root with a cheap rule: from `init`, the linear guess, message passing, a stronger penalty."""
     last: State | None = None
-    guess = linear_guess(evaluator.problem)
-    for rule, tol in search_rules(evaluator.channel):
-        starts: list[tuple[str, Floats]] = [] if init is None else [("a given start", init)]
-        starts.append(("the linear channel that resembles it", guess))
-        for name, y in starts:
+    guess = cache(partial(linear_guess, evaluator.problem))
+    rules = search_rules(evaluator, guess() if init is None else init)
+    starts: dict[str, Callable[[], Floats]] = {} if init is None else {"a given start": lambda: init}
+    starts["the linear channel that resembles it"] = guess
+    jumps = False
+    for rule, tol in rules:
+        if jumps and isinstance(rule, GaussHermite):
+            continue
+        for name, start in starts.items():
+            y = start()
             try:
                 return *stable_root(evaluator, y, rule, tol), f"Newton from {name}"
             except NoConvergenceError as failure:
                 last = failure.state or last
-    for rule, tol in search_rules(evaluator.channel):
+                jumps |= failure.state is not None and _jumps(evaluator.channel, rule, failure.state)
+    led_to: dict[type[Rule], Floats] = {}  # by the first, and quickest, of each kind of rule
+    for rule, tol in rules:
         try:
-            y = _iterate(evaluator, rule, STEPS)
+            y = led_to[type(rule)] if type(rule) in led_to else _iterate(evaluator, rule, STEPS)
+            led_to[type(rule)] = y
             return *stable_root(evaluator, y, rule, tol), "Newton from where message passing led"
         except NoConvergenceError as failure:
             last = failure.state or last
@@ -171,7 +186,8 @@ def stable_root(evaluator: Evaluator, y: Floats, rule: Rule, tol: float) -> tupl
     A real eigenvalue of ``dF/dy`` above one means that the free energy has no minimum there, but between two roots that
     are minima; of these the one of lower loss is the solution.
     """
-    state, linear = newton(evaluator, y, rule, tol=tol)
+    leave = partial(_jumps, evaluator.channel, rule)
+    state, linear = newton(evaluator, y, rule, tol=tol, most=STEPS_TO_A_ROOT, leave=leave)
     growth, vectors = np.linalg.eig(linear.jacobian)
     leading = int(np.argmax(np.where(np.abs(growth.imag) < 1e-9, growth.real, -np.inf)))
     if growth[leading].real < 1.0 + NUDGE:
@@ -185,6 +201,11 @@ def stable_root(evaluator: Evaluator, y: Floats, rule: Rule, tol: float) -> tupl
     if not roots:
         raise NoConvergenceError(state)
     return min(roots, key=lambda root: loss(root[0]))
+
+
+def _jumps(channel: Channel, rule: Rule, state: State) -> bool:
+    """Whether samples jump at which a rule with lines would cut them, and this one does not."""
+    return isinstance(channel, Softmax) and isinstance(rule, GaussHermite) and state.averages.jumps >= JUMPING
 
 
 def _run_away(
@@ -203,18 +224,28 @@ def _run_away(
     raise NoConvergenceError(state)
 
 
-def search_rules(channel: Channel) -> list[tuple[Rule, float]]:
-    """Rules for the search and the residual to which each can be trusted.
+def search_rules(evaluator: Evaluator, y: Floats) -> list[tuple[Rule, float]]:
+    """Rules for a search that starts at y, and the residual to which each can be trusted.
 
     Where samples jump, a product rule is too regular: its map has steps that Newton cannot follow. Scattered points
-    do better.
+    do better, and lines that are cut there have none.
     """
-    rule = coarse_rule(channel)
+    rule = coarse_rule(evaluator.channel)
     if rule.exact:
         return [(rule, COARSE)]
-    if rule.regular:
+    if not rule.regular:
+        # One point that jumps is a step of the map: more points make it lower.
+        return [(rule, SCATTERED), (Sobol(4096, 1), SCATTERED)]
+    if not isinstance(evaluator.channel, Softmax):
         return [(rule, COARSE), (Sobol(8192, 1), 30 * COARSE)]
-    return [(rule, 30 * COARSE)]
+    # The quicker first. Labels that are sharp want more nodes, and in the end points without an order.
+    planes, lines = [rule, GaussHermite(16)], [CutLines(8), CutLines(20)]
+    try:
+        jumps = _jumps(evaluator.channel, rule, evaluator(y, rule))
+    except NoConvergenceError:  # a start where nothing can be evaluated says nothing
+        jumps = False
+    rules = [*([] if jumps else planes), *lines, Sobol(8192, 1)]
+    return [(each, 30 * COARSE) for each in rules]
 
 
 def _iterate(evaluator: Evaluator, rule: Rule, steps: int) -> Floats:
@@ -232,7 +263,7 @@ def _pass(evaluator: Evaluator, y: Floats, rule: Rule, damping: float) -> Floats
     residual = evaluator(y, rule).residual
     if not np.isfinite(residual).all():
         raise NoConvergenceError(None)
-    return y + damping * residual * min(1.0, 1.0 / float(np.abs(residual).max()))
+    return y + damping * residual / max(1.0, float(np.abs(residual).max()))
 
 
 def strengthened(penalty: Penalty, factor: float) -> Penalty:

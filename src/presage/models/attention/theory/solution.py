@@ -19,7 +19,13 @@ from presage.models.attention.theory import state_evolution
 from presage.models.attention.theory.decomposition import Decomposition, decomposition_of, threshold
 from presage.models.attention.theory.features import feature_table, made_of_atoms
 from presage.models.attention.theory.order_parameters import Conjugates, Overlaps
-from presage.models.attention.theory.replicon import replicon, weight_factor, weight_factor_of_map
+from presage.models.attention.theory.replicon import (
+    jump_term,
+    replicon,
+    separation,
+    weight_factor,
+    weight_factor_of_map,
+)
 from presage.protocol.counterpart import Counterpart
 from presage.protocol.feature_comparison import Beside
 from presage.protocol.feature_table import FeatureTable
@@ -30,6 +36,7 @@ from presage.spectra.symmetric.learned import LearnedSpectrum, SingularValues
 from presage.spectra.symmetric.shrunk import Shrunk
 from presage.spectra.symmetric.shrunk_spectrum import ShrunkSpectrum
 
+APART = 1e-4  # distance of two runs of message passing, relative, that is worth saying
 SPIKE = 0.02  # a band lighter than this that holds one eigenvalue of the target alone is an outlier, not a bulk
 
 
@@ -60,6 +67,7 @@ class Solution(Prediction):
     square_slope: float = field(repr=False)  # E |df/dz|_F^2, the sample side of the replicon
     bars: dict[str, float] = field(repr=False, hash=False)
     notes: tuple[str, ...] = field(default=(), repr=False)
+    jump_square: float | None = field(default=None, repr=False)  # |f_B - f_A|^2 over the surface where the prox jumps
 
     observables = (*MEASURED, REPLICON)
     compared = tuple(observable.name for observable in MEASURED)
@@ -328,6 +336,31 @@ class Solution(Prediction):
         return replicon(self.problem.alpha, self.square_slope, self._weight_factor)
 
     @cached_property
+    def jump_term(self) -> float | None:
+        """What jumps of the proximal map add to the replicon, times the root of the distance of two copies, or None.
+
+        Where it is not zero, two runs of message passing do not meet but stay apart by `separation`.
+        """
+        return (
+            None if self.jump_square is None else jump_term(self.problem.alpha, self.jump_square, self._weight_factor)
+        )
+
+    @cached_property
+    def separation(self) -> float | None:
+        """Distance ``|S - S'|_F^2/d`` at which two runs of message passing stay, by their jumps; None if not known."""
+        return None if self.jump_term is None else separation(self.replicon, self.jump_term)
+
+    def slope(self, name: str) -> dict[str, float]:
+        """Derivative of every observable in a number of the problem, such as ``slope("alpha")["test_error"]``.
+
+        It follows from the fixed point by differentiation, with about three digits; nothing is solved again.
+        """
+        from presage.models.attention.theory.slopes import slopes  # here: it makes averages
+
+        self.problem.must_have_a_penalty()
+        return slopes(self.problem, self.conjugates, name)
+
+    @cached_property
     def error_bars(self) -> dict[str, float]:
         """Half width of a 95 % interval for every number: quadrature, sampling and fixed point together."""
         bars = {name: bar for name, bar in self.bars.items() if name != "square_slope"}
@@ -347,6 +380,11 @@ class Solution(Prediction):
         """Plain sentences: where this prediction is outside the claim that supports it."""
         problem = self.problem
         said = [*problem.notes, *self.notes]
+        if self.separation is not None and APART < self.separation / max(self.q, 1e-300) < inf:
+            said.append(
+                f"at these jumps two runs of message passing part: they stay at |S - S'|^2/d = {self.separation:.2g}, "
+                f"{100 * self.separation / self.q:.2g} % of |S|^2/d, beside one another."
+            )
         if self._start > -inf:
             said.append(
                 f"kappa = {problem.kappa:g} is below the rank {self.wide_rank:.4g} that these eigenvalues ask for: "

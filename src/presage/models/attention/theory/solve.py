@@ -156,10 +156,10 @@ class RankLimited(Solver):
 class StateEvolution(Solver):
     """For channels that need averages: Newton on the fixed point, with rules as fine as the accuracy asks for.
 
-    `accuracy` is the relative standard error of test error and loss (None: 1e-4 for two tokens, 1e-3 for three,
-    3e-3 beyond; for a channel of one's own 1e-4, 3e-4, 1e-3 for one, two, three active directions); `most_nodes` bounds
-    the points of an average (a quarter of it where points cost more: beyond two tokens, and for a channel of one's
-    own), and where it is not enough the error bars say so.
+    `accuracy` is the relative standard error of test error, loss and rank, and decides how fine the first rule is. Left
+    out it is 1e-4 for two tokens, 1e-3 for three, 3e-3 beyond; for a channel of one's own 1e-4, 3e-4, 1e-3 for one,
+    two, three active directions. `most_nodes` bounds the points of an average (a quarter of it where points cost more:
+    beyond two tokens, and for a channel of one's own), and where it is not enough the error bars say so.
     """
 
     accuracy: float | None = None
@@ -180,8 +180,8 @@ class StateEvolution(Solver):
             reason = "it says how averages over a sample are taken"
             checks.instance("rule", self.rule, Rule, reason=reason, remedy=remedy)
             if not self.rule.has_error_bar:
-                reason = "the spread of independent estimates is the error bar"
-                raise checks.complaint("rule", "have at least two replicates", reason, self.rule, remedy)
+                reason = "scattered points show it by two replicates at least, a grid by a coarser one: 6 nodes or more"
+                raise checks.complaint("rule", "show its own error", reason, self.rule, remedy)
         object.__setattr__(self, "most_nodes", nodes)
         object.__setattr__(self, "seed", seed)
 
@@ -217,10 +217,15 @@ class StateEvolution(Solver):
                 f"the proximal map jumps between two minima near {100 * jumps:.2g} % of the samples: "
                 "slopes are taken by Stein's lemma, and the replicon leaves the jumps out."
             )
-        if found.standard_error > accuracy:
+        if not found.standard_error <= accuracy:  # also where it is no number
             notes.append(
                 f"the relative standard error is {found.standard_error:.1e}, above the {accuracy:g} asked for: "
                 "in Python, solver=StateEvolution(most_nodes=...) with more nodes lowers it."
+            )
+        if found.doubtful:
+            notes.append(
+                "the map stays further from a fixed point than the spread of its averages, if not by much: "
+                "there may be none."
             )
         solution = Solution.of(
             problem,
@@ -230,8 +235,9 @@ class StateEvolution(Solver):
             evaluations=found.evaluations,
             residual=found.residual,
             notes=tuple(notes),
+            jump_square=found.state.averages.jump_square,
         )
-        if found.standard_error > UNKNOWN:
+        if not found.standard_error <= UNKNOWN:
             raise SolveError(
                 f"The averages over a sample are too rough: test error, loss or rank is known to "
                 f"{100 * found.standard_error:.0f} % of itself only.",

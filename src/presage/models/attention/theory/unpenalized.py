@@ -12,21 +12,24 @@ import numpy as np
 import scipy
 
 from presage.laws.spectral_law import Floats
+from presage.models.attention.channels.softmax import Softmax
 from presage.models.attention.problem import Problem
-from presage.models.attention.theory.fixed_point import JUMPING, refinements
+from presage.models.attention.theory.fixed_point import refinements, with_missed_minima
 from presage.models.attention.theory.interpolation import interpolation_threshold, unpenalized_point
 from presage.models.attention.theory.log_map import OBSERVABLES, Evaluator, State
 from presage.models.attention.theory.order_parameters import Conjugates
 from presage.models.attention.theory.recovery import unfactorized_recovery
-from presage.models.attention.theory.rules.rule import Rule
+from presage.models.attention.theory.rules.cut_lines import CutLines
+from presage.models.attention.theory.rules.rule import Averages, Rule
 from presage.models.attention.theory.rules.sobol import Sobol
-from presage.models.attention.theory.search import COARSE, coarse_rule, linear_equivalent
-from presage.models.attention.theory.state_evolution import deviation_given_target, sample_side, weight_side
-from presage.solving.newton import NoConvergenceError, newton
+from presage.models.attention.theory.search import COARSE, JUMPING, coarse_rule, linear_equivalent
+from presage.models.attention.theory.state_evolution import WeightSide, sample_side
+from presage.solving.newton import Linearization, NoConvergenceError, newton
 from presage.solving.refinement import FixedPoint, refine_until
 from presage.spectra.symmetric.functionals import functionals
 
 WATCHED = ("test_error", "rank")  # what is to be known as well as was asked for
+RESOLVED = 2e-7  # of the conjugates: steps that are left in the map of a coarse rule
 SIGMAS = (1e-4, 1e12)  # where the response is looked for
 
 
@@ -49,13 +52,11 @@ class UnpenalizedEvaluator(Evaluator):
         m_hat = scale * Sigma_hat
         return Conjugates(m_hat, (delta * m_hat) ** 2, Sigma_hat)
 
-    def __call__(self, y: Floats, rule: Rule) -> State:
-        self.evaluations += 1
-        problem, conjugates = self.problem, self.conjugates(y)
-        side = weight_side(problem.penalty, problem.target, problem.kappa, conjugates)
-        averages = rule.averages(self.channel, self.rho_0, side.overlaps, deviation_given_target(problem, side))
+    def state(self, y: Floats, side: WeightSide, averages: Averages) -> State:
+        """The state at y, from its two sides; slopes by Stein's lemma."""
+        conjugates = self.conjugates(y)
         with np.errstate(divide="ignore", invalid="ignore"):
-            mapped = self._unknowns(y, conjugates, sample_side(problem.alpha, averages, stein=True))
+            mapped = self._unknowns(y, conjugates, sample_side(self.problem.alpha, averages, stein=True))
         return State(y, side, averages, mapped, mapped.mean(axis=0), self.observables(conjugates, side, averages))
 
     def _unknowns(self, y: Floats, conjugates: Conjugates, mapped: Floats) -> Floats:
@@ -77,16 +78,28 @@ def solve_unpenalized(
     Checked: tests/models/attention/theory/test_ridgeless.py::test_the_limit_is_continuous_at_interpolation
     """
     evaluator = UnpenalizedEvaluator(problem)
-    coarse = coarse_rule(problem.channel)
-    state, linear = newton(evaluator, _start(evaluator, coarse), coarse, tol=30.0 * COARSE, rough=True)
-    jumping = coarse.regular and not coarse.exact and state.averages.jumps >= JUMPING
-    if jumping:  # a map of few nodes is then a staircase, whose Jacobian means little
-        state, linear = newton(evaluator, state.y, Sobol(4096, 16, seed), tol=30.0 * COARSE, rough=True)
-    ladder = refinements(problem.channel, state.averages.jumps, most_nodes, seed) if rule is None else iter([rule])
-    if jumping and rule is None:
-        ladder = (finer for finer in ladder if not finer.regular)
+    state, linear = _search(evaluator)
+    jumps = state.averages.jumps
+    ladder = refinements(problem.channel, jumps, accuracy, most_nodes, seed) if rule is None else iter([rule])
     route = "Newton without a penalty, in the distance from interpolation"
-    return refine_until(evaluator, state, linear, ladder, OBSERVABLES, WATCHED, accuracy=accuracy, tol=tol, route=route)
+    found = refine_until(
+        evaluator, state, linear, ladder, OBSERVABLES, WATCHED, accuracy=accuracy, tol=tol, route=route
+    )
+    return with_missed_minima(evaluator, found, linear, seed)
+
+
+def _search(evaluator: UnpenalizedEvaluator) -> tuple[State, Linearization]:
+    """The root of a cheap rule, or where samples jump of one that can take it."""
+    coarse = coarse_rule(evaluator.channel)
+    y = _start(evaluator, coarse)
+    if isinstance(evaluator.channel, Softmax) and coarse.regular:
+        # Near interpolation Sigma is large, and a softmax jumps; what a rule resolves counts relative to the excess.
+        return newton(evaluator, y, CutLines(20), tol=30.0 * COARSE + RESOLVED / abs(evaluator.excess))
+    state, linear = newton(evaluator, y, coarse, tol=30.0 * COARSE, rough=True)
+    if coarse.regular and not coarse.exact and state.averages.jumps >= JUMPING:
+        # A map of few nodes is then a staircase, whose Jacobian means little.
+        return newton(evaluator, state.y, Sobol(4096, 16), tol=30.0 * COARSE, rough=True)
+    return state, linear
 
 
 def _start(evaluator: UnpenalizedEvaluator, rule: Rule) -> Floats:

@@ -7,6 +7,7 @@ from typing import final
 
 import numpy as np
 
+from presage.laws.spectral_law import Floats
 from presage.models.attention.channels.channel import Channel
 from presage.models.attention.channels.linear import Linear
 from presage.models.attention.theory.order_parameters import Overlaps
@@ -51,4 +52,27 @@ class Exact(Rule):
             train_error=test_error * shrunk**2,
             test_error=test_error,
             jumps=0.0,
+            derivatives=_derivatives(L, shrunk, root_rho - mean, own),
         )
+
+
+def _derivatives(L: int, shrunk: float, missing: float, own: float) -> Floats:
+    """Derivatives of the averages in mean, sigma and Sigma: of the distance of z from ``z_0``, and of the response.
+
+    Equation: derived.
+    Checked: tests/models/attention/theory/test_expectations.py::test_derivatives_of_averages_are_those_of_differences
+    """
+    distance = np.array([-2.0 * missing, 2.0 * own, 0.0])
+    response = np.array([0.0, 0.0, -4.0 * shrunk])  # of the logarithm of 1/(1 + 4 Sigma)
+    square, test_error = 16.0 * L * shrunk**2, 2.0 * L
+    whole = missing**2 + own**2
+    return np.array(
+        [
+            -4.0 * L * shrunk * response,
+            4.0 * L * shrunk * response,
+            square * (distance + 2.0 * whole * response),
+            test_error * shrunk**2 * (distance + 2.0 * whole * response),
+            2.0 * square * response,
+            test_error * distance,
+        ]
+    )

@@ -10,21 +10,24 @@ import numpy as np
 
 from presage.laws.spectral_law import Floats
 from presage.models.attention.channels.channel import Channel
-from presage.models.attention.channels.prox_report import (
-    LOSS_AT_P,
-    LOSS_AT_Z,
-    OTHER_MINIMUM,
-    REPORTED,
-    SQUARE_Z,
-    TRACE_ANCHOR,
-    TRACE_Z,
-)
 from presage.models.attention.channels.softmax import Softmax
 from presage.models.attention.theory.order_parameters import Overlaps
 from presage.models.attention.theory.rules.numeric_sums import MOST_PRODUCT, product_nodes, sums
-from presage.models.attention.theory.rules.pair_sums import pair_sums
-from presage.models.attention.theory.rules.rule import Averages, Rule, averages_of_sums, gaussian_of, stein
+from presage.models.attention.theory.rules.pair_lines import pair_lines
+from presage.models.attention.theory.rules.pair_places import Setting
+from presage.models.attention.theory.rules.rule import (
+    PER_DROPPED,
+    ROUNDING,
+    Averages,
+    Rule,
+    averages_of_sums,
+    gaussian_of,
+    lightest_of,
+)
+from presage.models.attention.theory.rules.sample_sums import WEIGHT, averages_of_samples, derivatives
 from presage.protocol import checks
+
+COARSEST = 4  # nodes a dimension
 
 
 @final
@@ -33,26 +36,40 @@ class GaussHermite(Rule):
     """Product rule for two active directions (two tokens, with their symmetries); light nodes are left out.
 
     Each of the two active directions has a plane ``(a, b)`` in which the nodes may be turned by `angle`: turned
-    rules are equally exact for polynomials, so that their spread shows the error.
+    rules are equally exact for polynomials, so that for a channel without derivatives their spread shows the error.
     """
 
     nodes: int = 24  # a dimension; even, so that no node lies on the line by which the plane is halved
     angle: float = np.pi / 4
-    dropped: float = 1e-9  # total weight of the nodes left out
+    dropped: float = 1e-8  # total weight of the nodes left out
 
     def __post_init__(self) -> None:
         remedy = "Use for example GaussHermite(24)."
         reason = "the rule is a product of half planes with a few nodes a dimension at least"
-        nodes = checks.integer("nodes", self.nodes, at_least=4, at_most=200, reason=reason, remedy=remedy)
+        nodes = checks.integer("nodes", self.nodes, at_least=COARSEST, at_most=200, reason=reason, remedy=remedy)
         if nodes % 2:
             raise checks.complaint("nodes", "be even", "half of each plane is used, by symmetry", nodes, remedy)
 
     def __str__(self) -> str:
         return f"Gauss-Hermite with {self.nodes} nodes a dimension"
 
+    @property
+    def has_error_bar(self) -> bool:
+        """Whether there are coarser ones."""
+        return self.nodes > COARSEST
+
+    @property
+    def rounding(self) -> float:
+        return max(ROUNDING, PER_DROPPED * self.dropped)
+
     def companions(self) -> list[Rule]:
         fewer = min(6, 2 * (self.nodes // 8))
         return [replace(self, nodes=self.nodes - fewer), replace(self, nodes=self.nodes - 2, angle=-0.6)]
+
+    def coarser(self) -> list[Rule]:
+        return [
+            replace(self, nodes=max(nodes, COARSEST)) for nodes in (2 * (self.nodes // 3), 2 * (5 * self.nodes // 12))
+        ]
 
     def averages(self, channel: Channel, rho_0: float, overlaps: Overlaps, sigma: float | None = None) -> Averages:
         if channel.n_active > MOST_PRODUCT:
@@ -68,39 +85,31 @@ class GaussHermite(Rule):
             folds = channel.traits.folds
             nodes = product_nodes(channel.n_active, self.nodes, self.angle, self.dropped, folds)
             return averages_of_sums(gaussian, [sums(channel, *gaussian, overlaps.Sigma, *nodes)])
-        plane, lightest = _plane(self.nodes, self.angle, self.dropped)
-        ratio = channel.beta_ratio
-        total: Floats = pair_sums(plane, lightest, *gaussian, overlaps.Sigma, channel.beta, ratio)
-        total = total[:-1] / total[-1]
-        report, square, f_a, f_b = total[:REPORTED], total[[-3]], total[[-2]], total[[-1]]
-        stein_z, stein_z_0 = stein(gaussian, f_a, f_b)
-        return Averages(
-            slope_z=report[[TRACE_Z]],
-            slope_z_0=report[[TRACE_ANCHOR]] * ratio,
-            stein_z=stein_z,
-            stein_z_0=stein_z_0,
-            square=square,
-            square_slope=report[[SQUARE_Z]],
-            train_error=report[[LOSS_AT_P]],
-            test_error=report[[LOSS_AT_Z]],
-            jumps=float(report[OTHER_MINIMUM]),
+        ratio, turned = channel.beta_ratio, (-float(np.sin(self.angle)), float(np.cos(self.angle)))
+        setting = Setting(
+            ratio * gaussian.root_rho, gaussian.mean, gaussian.sigma, overlaps.Sigma, channel.beta, *turned
         )
+        total, _ = pair_lines(*_lines(self.nodes, self.angle, self.dropped), _UNCUT, 0.0, setting)
+        mean = total / total[WEIGHT]
+        return averages_of_samples(gaussian, mean[None], ratio, derivatives(mean, overlaps.Sigma))
+
+
+_UNCUT = np.zeros((2, 0, 0))  # no rules for pieces of lines
 
 
 @cache
-def _plane(nodes: int, angle: float, dropped: float) -> tuple[Floats, float]:
-    """Nodes ``(a, b, weight)`` of half a plane, heaviest first, and the product weight below which pairs are left out.
+def _lines(nodes: int, angle: float, dropped: float) -> tuple[Floats, float, Floats, Floats]:
+    """Lines ``(a1, b1, a2, b2, weight)``, the product weight below which samples are left out, and the rule along them.
 
     Each plane may be reflected by itself (swap the tokens; flip all signs and swap them), so half of it is enough.
     """
     x, w = np.polynomial.hermite_e.hermegauss(nodes)
-    first, second = np.meshgrid(x, x, indexing="ij")
-    weight = np.outer(w, w) / w.sum() ** 2
-    half = first > 0
-    first, second, weight = first[half], second[half], 2.0 * weight[half]
+    w = w / w.sum()
     cosine, sine = np.cos(angle), np.sin(angle)
-    plane = np.column_stack([cosine * first - sine * second, sine * first + cosine * second, weight])
-    plane = plane[np.argsort(-weight)]
-    products = np.sort(np.outer(weight, weight).ravel())
-    lightest = products[np.searchsorted(np.cumsum(products), dropped)]
-    return np.ascontiguousarray(plane), float(lightest)
+    half, doubled = x[x > 0], 2.0 * w[x > 0]
+    first, second, third = np.meshgrid(half, x, half, indexing="ij")
+    weight = np.einsum("i,j,k->ijk", doubled, w, doubled)
+    turned = (cosine * first - sine * second, sine * first + cosine * second, cosine * third, sine * third, weight)
+    outer = np.column_stack([column.ravel() for column in turned])
+    lightest = lightest_of(outer[:, 4], w, dropped) if dropped > 0.0 else 0.0
+    return np.ascontiguousarray(outer[outer[:, 4] * w.max() >= lightest]), lightest, x, w
