@@ -16,28 +16,40 @@ from typing import TypeVar
 from threadpoolctl import ThreadpoolController
 
 PARTS = 8
-BLOCK = 100_000  # entries of a block: it stays in a core's cache between the two products that it enters
+BLOCK = 2**20  # bytes of a block: it stays in a core's cache between the two products that it enters
+DOUBLE = 8  # bytes of a number
 SMALL = 4_000_000  # products of fewer multiplications than this are not worth a second thread
 
 Result = TypeVar("Result")
 
 
-def samples_a_block(d: int, T: int) -> int:
-    """Number of samples in a block."""
-    return max(1, BLOCK // (d * T))
+def samples_a_block(d: int, T: int, itemsize: int = DOUBLE) -> int:
+    """Number of samples in a block, of T x d numbers of so many bytes each."""
+    return max(1, BLOCK // (itemsize * d * T))
 
 
-def in_ordered_parts(n: int, d: int, T: int, threads: int, sweep: Callable[[list[slice]], Result]) -> list[Result]:
+def in_ordered_parts(
+    n: int, d: int, T: int, threads: int, sweep: Callable[[list[slice]], Result], itemsize: int = DOUBLE
+) -> list[Result]:
     """Call `sweep` with the blocks of each part, slices of the samples; return what it gives for each part in order."""
-    size = samples_a_block(d, T)
+    size = samples_a_block(d, T, itemsize)
 
-    def part(i: int) -> Result:
-        start, stop = n * i // PARTS, n * (i + 1) // PARTS
-        return sweep([slice(low, min(low + size, stop)) for low in range(start, stop, size)])
+    def part(whole: slice) -> Result:
+        starts = range(whole.start, whole.stop, size)
+        return sweep([slice(start, min(start + size, whole.stop)) for start in starts])
 
-    if threads == 1 or n * T * d * d < SMALL:
-        return [part(i) for i in range(PARTS)]
-    return list(_pool(threads).map(part, range(PARTS)))
+    return by_parts(n, threads, part, work=float(n) * T * d * d)
+
+
+def by_parts(n: int, threads: int, part: Callable[[slice], Result], *, work: float) -> list[Result]:
+    """Call `part` with each part of the samples, a slice; return the results in order.
+
+    `work` is the number of multiplications in all.
+    """
+    parts = [slice(n * i // PARTS, n * (i + 1) // PARTS) for i in range(PARTS)]
+    if threads == 1 or work < SMALL:
+        return [part(one) for one in parts]
+    return list(_pool(threads).map(part, parts))
 
 
 @cache

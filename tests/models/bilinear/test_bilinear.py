@@ -15,6 +15,7 @@ from presage.models.bilinear.experiment.training import train_proximal
 from presage.models.bilinear.theory.explicit_map import bilinear_map
 from presage.models.bilinear.thresholds import minimal_nuclear_norm, strong_recovery, weak_recovery
 from presage.spectra.rectangular.convolution import RectangularConvolution
+from presage.training import ordered_sums
 
 OBSERVABLES = ("estimation_error", "test_error", "train_error", "train_loss", "rank")
 HALF = ps.GaussianProduct(0.5)
@@ -491,3 +492,36 @@ def test_nearly_perfect_recovery_is_an_answer_with_its_error():
         assert s.error_bars["estimation_error"] < 2e-4 * s.estimation_error
     with pytest.raises(ps.SolveError, match=r"residual of .*\. Use a larger weight_decay, or weight_decay=0\.0"):
         ps.solve(problem.replace(weight_decay=1e-8))
+
+
+@pytest.mark.parametrize("trainer", [ps.ProximalGradient(tol=1e-4), ps.LBFGS(tol=1e-2)], ids=lambda t: type(t).__name__)
+@pytest.mark.parametrize("tokens", [False, True])
+def test_threads_do_not_change_a_bit(tokens, trainer, monkeypatch):
+    """A single fit has all cores: parts of the samples are added in their order, whoever sums them."""
+    monkeypatch.setattr("presage.training.ordered_sums.SMALL", 0)
+    problem = ps.bilinear_regression(ps.GaussianProduct(0.5, aspect=1.5), alpha=0.5, noise=0.1, weight_decay=0.1)
+    if tokens:
+        problem = ps.untied_linear_attention(ps.GaussianProduct(0.5), alpha=0.5, noise=0.1, weight_decay=0.1)
+    found = []
+    for cores in (1, 2, 3):
+        monkeypatch.setattr("presage.protocol.ensemble.available_cores", lambda cores=cores: cores)
+        found.append(ps.simulate(problem, d=12, seeds=1, trainer=trainer, n_test=300, progress=False))
+    for name in ("train_loss", "test_error", "estimation_error", "singular_values", "gap"):
+        for other in found[1:]:
+            np.testing.assert_array_equal(getattr(other, name), getattr(found[0], name))
+
+
+def test_a_single_fit_has_all_cores(monkeypatch):
+    monkeypatch.setattr("presage.training.ordered_sums.SMALL", 0)
+    asked: list[int] = []
+    pool = ordered_sums._pool
+
+    def watched(threads):
+        asked.append(threads)
+        return pool(threads)
+
+    monkeypatch.setattr(ordered_sums, "_pool", watched)
+    monkeypatch.setattr("presage.protocol.ensemble.available_cores", lambda: 2)
+    problem = ps.bilinear_regression(ps.GaussianProduct(0.5), alpha=0.5, noise=0.1, weight_decay=0.1)
+    ps.simulate(problem, d=10, seeds=1, trainer=ps.ProximalGradient(tol=1e-2), n_test=50, progress=False)
+    assert set(asked) == {2}

@@ -216,7 +216,7 @@ def test_threads_do_not_change_the_samples(monkeypatch):
 @pytest.mark.parametrize("tokens", [Gaussian(), Rademacher()], ids=repr)
 def test_small_blocks_give_the_same_laws_and_gaussians_the_same_numbers(monkeypatch, tokens):
     whole = draw(target(9), Softmax(3), 50, tokens=tokens)
-    monkeypatch.setattr("presage.training.ordered_sums.BLOCK", 60)
+    monkeypatch.setattr("presage.training.ordered_sums.BLOCK", 480)
     pieces = draw(target(9), Softmax(3), 50, tokens=tokens)
     if isinstance(tokens, Gaussian):
         np.testing.assert_array_equal(pieces.tokens, whole.tokens)

@@ -13,6 +13,7 @@ import pytest
 from presage import Frobenius, Gaussian, Linear, NuclearPSD, Softmax, Tokens
 from presage.models.attention.experiment import kernels
 from presage.models.attention.experiment.data import sample, token_means
+from presage.models.attention.experiment.half_product import HalfProduct
 from presage.models.attention.experiment.objective import Objective
 
 CHANNELS = [Softmax(2), Softmax(3, 0.8, 1.7), Softmax(5, 1.4, 0.6), Linear(1), Linear(3)]
@@ -243,12 +244,52 @@ def test_the_mean_to_subtract_stays_that_of_the_training_samples():
 def test_small_blocks_give_the_same_sums(channel, task, centring, monkeypatch):
     objective, W, S = build(channel, task, centring, n=41), point(6, 4), symmetric(6)
     whole = objective.at_W(W), objective.at_S(S)
-    monkeypatch.setattr("presage.training.ordered_sums.BLOCK", 2 * 6 * channel.n_tokens + 1)  # two samples a block
+    monkeypatch.setattr("presage.training.ordered_sums.BLOCK", 8 * 2 * 6 * channel.n_tokens + 1)  # two samples a block
     pieces = objective.at_W(W), objective.at_S(S)
     for one, other in zip(whole, pieces, strict=True):
         assert other.value == pytest.approx(one.value, rel=1e-12)
         close(other.gradient, one.gradient)
     assert objective.loss_at(S) == pytest.approx(whole[1].value, rel=1e-12)
+
+
+@pytest.mark.parametrize("m", [1, 2, 4, 6, 9])
+@every_centring
+@every_task
+def test_students_of_any_width_have_the_same_loss_by_either_way(task, centring, m):
+    """A narrow W is multiplied by itself, a wide one through S: both are the definition."""
+    objective, W = build(Softmax(3), task, centring, width=m), point(6, m)
+    naive = Naive(objective, centring, task)
+    value, in_S = objective._at_narrow(W)
+    close(2.0 / sqrt(m * 6) * in_S + 2.0 * WEIGHT_DECAY * W, naive.gradient_W(W))
+    assert value == pytest.approx(naive.loss(naive.S_of(W)), rel=1e-12)
+    close(objective.at_W(W).gradient, naive.gradient_W(W))
+
+
+@pytest.mark.parametrize("d", [1, 7, 16, 17, 100, 300])
+def test_half_a_product_gives_all_scores(d):
+    rng, T = np.random.default_rng(0), 3
+    x, S, shift = rng.standard_normal((5 * T, d)), symmetric(d), rng.standard_normal((T, T))
+    shift, skew = shift + shift.T, rng.standard_normal((d, d))
+    X, R, same = x.reshape(5, T, d), np.empty((5, T, T)), np.empty((5, T, T))
+    HalfProduct(S, np.float64).scores(x, shift, np.empty_like(x), R)
+    np.testing.assert_allclose(R, np.einsum("nai,ij,nbj->nab", X, S, X) / sqrt(d) - shift, rtol=0, atol=1e-12 * d)
+    HalfProduct(S + skew - skew.T, np.float64).scores(x, shift, np.empty_like(x), same)
+    np.testing.assert_allclose(same, R, rtol=0, atol=1e-12 * d)
+
+
+@pytest.mark.parametrize("T", [1, 2, 3, 6])
+def test_a_sum_of_slopes_is_a_difference_of_squares(T):
+    rng = np.random.default_rng(0)
+    G, x = rng.standard_normal((40, T, T)), rng.standard_normal((40 * T, 5))
+    G += G.transpose(0, 2, 1)
+    G[0], G[1] = 0.0, np.eye(T)
+    out, weight = np.empty_like(x), np.zeros((T, T))
+    top, end = kernels.signed_squares(G, x, out, weight)
+    X = x.reshape(40, T, 5)
+    expected = np.einsum("nab,nai,nbj->ij", G, X, X)
+    np.testing.assert_allclose(out[:top].T @ out[:top] - out[end:].T @ out[end:], expected, rtol=0, atol=1e-11)
+    np.testing.assert_allclose(weight, G.sum(axis=0), rtol=0, atol=1e-12)
+    assert end - top == T  # the sample without a slope gives no rows
 
 
 @pytest.mark.parametrize("n", [1, 3, 8, 9])
@@ -262,7 +303,7 @@ def test_fewer_samples_than_parts_are_no_trouble(n):
 @every_task
 def test_threads_do_not_change_a_bit(task, monkeypatch):
     monkeypatch.setattr("presage.training.ordered_sums.SMALL", 0)
-    monkeypatch.setattr("presage.training.ordered_sums.BLOCK", 2_000)
+    monkeypatch.setattr("presage.training.ordered_sums.BLOCK", 16_000)
     one = build(Softmax(3), task, n=997, d=20)
     two = replace(one, threads=2)
     W, S = point(20, 4), symmetric(20)

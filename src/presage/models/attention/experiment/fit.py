@@ -40,7 +40,9 @@ class Fit:
     converged: bool  # whether the trainer's own stopping rule was met
     evaluations: int  # passes over the data
     seconds: float
-    history: Floats = field(repr=False)  # rows (seconds, whole loss), one an iteration
+    # Rows (seconds, whole loss), one an iteration. Those of `AMP` may have two ways in them, and first losses that are
+    # good to 1e-6.
+    history: Floats = field(repr=False)
     caveats: tuple[str, ...] = ()
 
 

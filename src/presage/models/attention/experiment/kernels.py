@@ -19,6 +19,9 @@ from presage.models.attention.channels.prox_report import FUSED
 from presage.models.attention.channels.softmax import Softmax
 from presage.protocol.njit import njit
 
+MOST_SWEEPS = 30  # of Jacobi's rotations: a handful are needed
+ROUNDED_OFF = 1e-33  # square of what is left off the diagonal, relative
+
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FUSED)
 def scores(left, right, scale, shift, R):  # type: ignore[no-untyped-def]
@@ -31,6 +34,27 @@ def scores(left, right, scale, shift, R):  # type: ignore[no-untyped-def]
                 total = left.dtype.type(0)
                 for k in range(width):
                     total += left[s * T + a, k] * right[s * T + b, k]
+                R[s, a, b] = scale * total - shift[a, b]
+                R[s, b, a] = R[s, a, b]
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FUSED)
+def scores_of_half(left, right, scale, shift, R):  # type: ignore[no-untyped-def]
+    """Write ``R_ab = scale (left_a . right_b + left_b . right_a) - shift_ab`` for each sample: `left` is half of it."""
+    T = R.shape[1]
+    width = left.shape[1]
+    for s in range(R.shape[0]):
+        for a in range(T):
+            row = s * T + a
+            total = left.dtype.type(0)
+            for k in range(width):
+                total += left[row, k] * right[row, k]
+            R[s, a, a] = scale * (total + total) - shift[a, a]
+            for b in range(a + 1, T):
+                other = s * T + b
+                total = left.dtype.type(0)
+                for k in range(width):
+                    total += left[row, k] * right[other, k] + left[other, k] * right[row, k]
                 R[s, a, b] = scale * total - shift[a, b]
                 R[s, b, a] = R[s, a, b]
 
@@ -50,6 +74,84 @@ def pull_back(G, right, out):  # type: ignore[no-untyped-def]
                 weight = right.dtype.type(G[s, a, b])
                 for k in range(width):
                     out[row, k] += weight * right[s * T + b, k]
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FUSED)
+def _diagonalise(A, Q):  # type: ignore[no-untyped-def]
+    """Jacobi's rotations: leave the eigenvalues of the symmetric A on its diagonal, write the vectors into Q."""
+    T = A.shape[0]
+    for a in range(T):
+        for b in range(T):
+            Q[a, b] = 1.0 if a == b else 0.0
+    for _ in range(MOST_SWEEPS):
+        for p in range(T):
+            for q in range(p + 1, T):
+                if A[p, q] == 0.0:
+                    continue
+                theta = 0.5 * (A[q, q] - A[p, p]) / A[p, q]
+                t = (1.0 if theta >= 0.0 else -1.0) / (abs(theta) + np.sqrt(theta * theta + 1.0))
+                c = 1.0 / np.sqrt(t * t + 1.0)
+                s = t * c
+                A[p, p] -= t * A[p, q]
+                A[q, q] += t * A[p, q]
+                A[p, q] = A[q, p] = 0.0
+                for k in range(T):
+                    Q[k, p], Q[k, q] = c * Q[k, p] - s * Q[k, q], s * Q[k, p] + c * Q[k, q]
+                    if k not in (p, q):
+                        A[k, p], A[k, q] = c * A[k, p] - s * A[k, q], s * A[k, p] + c * A[k, q]
+                        A[p, k], A[q, k] = A[k, p], A[k, q]
+        if T <= 2:  # one rotation is all
+            return
+        off = 0.0
+        whole = 0.0
+        for a in range(T):
+            whole += A[a, a] * A[a, a]
+            for b in range(a):
+                off += A[a, b] * A[a, b]
+        if not off > ROUNDED_OFF * whole:
+            return
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FUSED)
+def signed_squares(G, x, out, weight):  # type: ignore[no-untyped-def]
+    """Split ``sum G_ab x_a x_b'`` into ``sum u u' - sum v v'``: half the work of a product that is not symmetric.
+
+    The rows u go to the top of `out`, the rows v to its end; return where the first stop and the second start. Each
+    sample gives one row an eigenvalue of its G. The sum of the G is added to `weight`.
+    """
+    T = G.shape[1]
+    width = x.shape[1]
+    A, Q = np.empty((T, T)), np.empty((T, T))
+    top, end = 0, out.shape[0]
+    for s in range(G.shape[0]):
+        for a in range(T):
+            for b in range(T):
+                A[a, b] = G[s, a, b]
+                weight[a, b] += G[s, a, b]
+        _diagonalise(A, Q)
+        for a in range(T):
+            if A[a, a] == 0.0:
+                continue
+            if A[a, a] > 0.0:
+                row = top
+                top += 1
+            else:
+                end -= 1
+                row = end
+            root = np.sqrt(abs(A[a, a]))
+            first = x.dtype.type(root * Q[0, a])
+            if T == 2:
+                second = x.dtype.type(root * Q[1, a])
+                for k in range(width):
+                    out[row, k] = first * x[2 * s, k] + second * x[2 * s + 1, k]
+                continue
+            for k in range(width):
+                out[row, k] = first * x[s * T, k]
+            for b in range(1, T):
+                entry = x.dtype.type(root * Q[b, a])
+                for k in range(width):
+                    out[row, k] += entry * x[s * T + b, k]
+    return top, end
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FUSED)
@@ -90,7 +192,8 @@ def _softmax_loss(labels, R, gram, beta, G):  # type: ignore[no-untyped-def]
                 top = max(top, R[i, a, b])
             norm = 0.0
             for b in range(T):
-                s[a, b] = np.exp(beta * (R[i, a, b] - top))
+                below = R[i, a, b] - top
+                s[a, b] = np.exp(beta * below) if below != 0.0 else 1.0  # an exponential less a row, and NaN stays NaN
                 norm += s[a, b]
             for b in range(T):
                 s[a, b] /= norm

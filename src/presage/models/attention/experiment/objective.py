@@ -1,7 +1,7 @@
 """The training loss of a finite network: its value and gradient in the factor W and in the matrix S.
 
 Everything is a matrix product of the tokens X (n T rows) with a d x d or d x m matrix and back, with a few numbers a
-sample between: memory O(n T d), work O(n T d m), no array of size n d^2.
+sample between: memory O(n T d), work O(n T d m), no array of size n d^2. What is symmetric is computed by halves.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import sqrt
-from typing import TYPE_CHECKING, NamedTuple, final
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from presage.laws.spectral_law import Floats
 from presage.models.attention.channels.channel import Channel
 from presage.models.attention.experiment import kernels
 from presage.models.attention.experiment.data import Samples
+from presage.models.attention.experiment.half_product import HalfProduct
 from presage.models.attention.experiment.tokens import Reals
 from presage.models.attention.penalties.nuclear_psd import NuclearPSD
 from presage.models.attention.penalties.penalty import Penalty
@@ -115,7 +116,11 @@ class Objective:
     def at_W(self, W: Floats) -> Evaluation:
         """Whole loss, weight decay included, and its gradient in the factor W."""
         d, m = W.shape
-        (value,), gradient = self.pass_over(W, self._slope, factor=True)
+        if self.n * self.samples.n_tokens * (2 * m - d) > 2 * d * m:  # two halves of d x d are less than two of d x m
+            value, in_S = self.at_S(self.S_of(W))
+            gradient = in_S @ W
+        else:
+            value, gradient = self._at_narrow(W)
         weight_decay = getattr(self.penalty, "weight_decay", 0.0)
         whole = float(value) + weight_decay * float(np.sum(W * W))
         return Evaluation(whole, 2.0 / sqrt(m * d) * gradient + 2.0 * weight_decay * W)
@@ -123,17 +128,17 @@ class Objective:
     def loss_at(self, S: Floats) -> float:
         """Loss of the samples at S, without the penalty: half the work of `at_S`."""
         T, X, d = self.samples.n_tokens, self.samples.tokens, self.d
-        cast, shift = S.astype(X.dtype, copy=False), self.shift(S)
+        half, shift = HalfProduct(S, X.dtype), self.shift(S)
 
         def sweep(blocks: list[slice]) -> float:
-            total = 0.0
+            space, total = _Space(blocks, T, d, X.dtype), 0.0
             for block in blocks:
-                x, R = X[block.start * T : block.stop * T], np.empty((block.stop - block.start, T, T))
-                kernels.scores(np.dot(x, cast), x, 1.0 / sqrt(d), shift, R)
-                total += self._slope(block, R, np.empty_like(R))[0]
+                x, left, _, R, G = space.of(block, X)
+                half.scores(x, shift, left, R)
+                total += self._slope(block, R, G)[0]
             return total
 
-        return sum(in_ordered_parts(self.n, d, T, self.threads, sweep))
+        return sum(in_ordered_parts(self.n, d, T, self.threads, sweep, X.dtype.itemsize))
 
     def fit(self, trainer: Trainer, rng: np.random.Generator) -> Fit:
         """Train by the settings of `trainer`, from a random start."""
@@ -154,45 +159,91 @@ class Objective:
         samples = self.samples
         return (kernels.loss_and_slope(self.channel, samples.labels[block], R, samples.gram[block], G),)
 
-    def pass_over(self, A: Floats, slope: Slope, *, factor: bool = False) -> tuple[Floats, Floats]:
+    def pass_over(self, S: Floats, slope: Slope, *, dtype: Any = None) -> tuple[Floats, Floats]:
         """One pass over the samples: their scores, `slope` of each, and the sum ``sum_mu G_ab x_a x_b'/sqrt(d)``.
 
-        `slope` is given a slice of the samples and their scores R, writes ``G = dl/dR`` and returns numbers that are
-        summed. `A` is S, and the sum the gradient in S; or `A` is the factor W, and the sum is that gradient times W.
+        `slope` is given a slice of the samples and their scores R, writes the symmetric ``G = dl/dR`` and returns
+        numbers that are summed. The sum is the gradient in the symmetric S. Products are in the precision of the
+        tokens, or in `dtype`.
         """
         X, T, d = self.samples.tokens, self.samples.n_tokens, self.d
-        columns = A.shape[1]
-        cast: Reals = A.astype(X.dtype, copy=False)
-        scale = 1.0 / sqrt(d) / (sqrt(columns * d) if factor else 1.0)
-        shift = self.shift(self.S_of(A) if factor else A)
+        dtype = X.dtype if dtype is None else np.dtype(dtype)
+        half, shift = HalfProduct(S, dtype), self.shift(S)
 
-        def sweep(blocks: list[slice]) -> tuple[Floats, Floats, Floats]:
-            size = max((block.stop - block.start for block in blocks), default=0)
-            left, back = np.empty((size * T, columns), X.dtype), np.empty((size * T, columns), X.dtype)
-            R, G = np.empty((size, T, T)), np.empty((size, T, T))
-            product = np.empty((d, columns), X.dtype)
-            sums, gradient, weight = np.zeros(0), np.zeros((d, columns)), np.zeros((T, T))
+        def sweep(blocks: list[slice]) -> Sums:
+            space, product = _Space(blocks, T, d, dtype), np.empty((d, d), dtype)
+            numbers: Floats | float = 0.0
+            gradient, weight = np.zeros((d, d)), np.zeros((T, T))
             for block in blocks:
-                count = block.stop - block.start
-                x, P, V = X[block.start * T : block.stop * T], left[: count * T], back[: count * T]
-                np.dot(x, cast, out=P)
-                right = P if factor else x
-                kernels.scores(P, right, scale, shift, R[:count])
-                numbers = np.asarray(slope(block, R[:count], G[:count]))
-                sums = sums + numbers if sums.size else numbers
-                kernels.pull_back(G[:count], right, V)
-                gradient += np.dot(x.T, V, out=product)
-                weight += G[:count].sum(axis=0)
-            return sums, gradient, weight
+                x, left, back, R, G = space.of(block, X)
+                half.scores(x, shift, left, R)
+                numbers = numbers + np.asarray(slope(block, R, G))
+                top, end = kernels.signed_squares(G, x, back, weight)
+                # A matrix times its own transpose takes half the work of a product.
+                gradient += np.dot(back[:top].T, back[:top], out=product)
+                gradient -= np.dot(back[end:].T, back[end:], out=product)
+            return numbers, gradient, weight
 
-        parts = in_ordered_parts(self.n, max(d, columns), T, self.threads, sweep)
-        sums = np.sum([part[0] for part in parts if part[0].size], axis=0)
-        gradient = np.sum([part[1] for part in parts], axis=0)
-        weight = np.sum([part[2] for part in parts], axis=0)
-        if self.means is not None:
-            centre = np.einsum("ab,abij->ij", weight, self.means)
-            gradient -= centre @ A if factor else centre
-        else:
-            gradient -= np.trace(weight) * (A if factor else np.eye(d))
-        gradient /= sqrt(d)
-        return sums, gradient if factor else 0.5 * (gradient + gradient.T)
+        numbers, gradient, weight = _added(in_ordered_parts(self.n, d, T, self.threads, sweep, dtype.itemsize))
+        gradient -= self._centre(weight)
+        return numbers, 0.5 / sqrt(d) * (gradient + gradient.T)
+
+    def _at_narrow(self, W: Floats) -> tuple[float, Floats]:
+        """Loss of the samples, and its gradient in ``S = W W'/sqrt(m d)`` times W, by products with W alone."""
+        X, T, (d, m) = self.samples.tokens, self.samples.n_tokens, W.shape
+        cast, shift = W.astype(X.dtype, copy=False), self.shift(self.S_of(W))
+        scale = 1.0 / (d * sqrt(m))
+
+        def sweep(blocks: list[slice]) -> Sums:
+            space, product = _Space(blocks, T, m, X.dtype), np.empty((d, m), X.dtype)
+            value: Floats | float = 0.0
+            gradient, weight = np.zeros((d, m)), np.zeros((T, T))
+            for block in blocks:
+                x, left, back, R, G = space.of(block, X)
+                kernels.scores(np.dot(x, cast, out=left), left, scale, shift, R)
+                value = value + np.asarray(self._slope(block, R, G))
+                kernels.pull_back(G, left, back)
+                gradient += np.dot(x.T, back, out=product)
+                weight += G.sum(axis=0)
+            return value, gradient, weight
+
+        (value,), gradient, weight = _added(in_ordered_parts(self.n, d, T, self.threads, sweep, X.dtype.itemsize))
+        gradient -= self._centre(weight) @ W
+        return float(value), gradient / sqrt(d)
+
+    def _centre(self, weight: Floats) -> Floats:
+        """What the subtracted means take off the sum over the samples."""
+        if self.means is None:
+            return np.asarray(np.trace(weight) * np.eye(self.d))
+        return np.asarray(np.einsum("ab,abij->ij", weight, self.means))
+
+
+Sums = tuple[Floats | float, Floats, Floats]  # numbers, the gradient, and the sum of the slopes G
+
+
+def _added(parts: list[Sums]) -> tuple[Floats, Floats, Floats]:
+    """The sums of all parts, in their order; a part without samples has a zero in place of numbers."""
+    numbers, gradients, weights = zip(*parts, strict=True)
+    return np.asarray(sum(numbers)), np.sum(gradients, axis=0), np.sum(weights, axis=0)
+
+
+class _Space:
+    """Scratch space for the blocks of a part: matrices with a row a token, and with a T x T matrix a sample."""
+
+    def __init__(self, blocks: list[slice], T: int, columns: int, dtype: Any) -> None:
+        size = max((block.stop - block.start for block in blocks), default=0)
+        self.left, self.back = np.empty((2, size * T, columns), dtype)
+        self.R, self.G = np.empty((2, size, T, T))
+        self.cast: Reals | None = None
+
+    def of(self, block: slice, X: Reals) -> tuple[Reals, Reals, Reals, Floats, Floats]:
+        """The tokens of a block, in the precision of the space, and as much space as it needs."""
+        count, T = block.stop - block.start, self.R.shape[1]
+        rows = count * T
+        tokens = X[block.start * T : block.stop * T]
+        if X.dtype != self.left.dtype:
+            if self.cast is None:
+                self.cast = np.empty((len(self.left), X.shape[1]), self.left.dtype)
+            np.copyto(self.cast[:rows], tokens)
+            tokens = self.cast[:rows]
+        return tokens, self.left[:rows], self.back[:rows], self.R[:count], self.G[:count]

@@ -69,9 +69,9 @@ class NetworkSetting(Setting):
 
     @property
     def memory(self) -> int:
-        """Bytes that one network needs: tokens, labels and messages of each sample, matrices of the trainer."""
+        """Bytes that one network needs: tokens, labels and last messages of each sample, matrices of the trainer."""
         T, n_in = self.problem.channel.n_tokens, self.problem.channel.n_in
-        samples = 8 * self.n * (3 * T * T + 5 * n_in)
+        samples = 8 * self.n * (3 * T * T + 9 * n_in)
         means = T * T * self.d if self.centring == "mean" else 0
         matrices = 8 * self.d * (60 * max(self.d, self.width) + means)
         return (self.token_bytes if self.storage == "memory" else 0) + samples + matrices

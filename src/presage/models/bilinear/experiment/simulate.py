@@ -104,17 +104,17 @@ class MatrixSetting(Setting):
         return {"n_test": self.n_test}
 
     def train(self, seed: int, threads: int) -> Outcome:
-        """Draw target and data, train, measure; matrix products are on one thread each."""
+        """Draw target and data, train, measure; threads take parts of the samples, matrix products have one each."""
         problem, d = self.problem, self.d
         with one_blas_thread():
             for_target, for_data, for_trainer, for_test = streams(seed, d)
-            measurements = draw_measurements(problem, d, self.n, for_data)
+            measurements = draw_measurements(problem, d, self.n, for_data, threads=threads)
             M_0 = problem.target.sample(*measurements.shape, for_target)
             labels = draw_labels(measurements, M_0, problem.noise, for_data)
             fit = _train(self.trainer, problem, measurements, labels, for_trainer)
             values = {
                 "estimation_error": float(np.sum((fit.M - M_0) ** 2)) / sqrt(measurements.entries),
-                "test_error": _test_error(problem, d, M_0, fit.M, self.n_test, for_test),
+                "test_error": _test_error(problem, M_0, fit.M, self.n_test, for_test, threads),
                 "train_loss": fit.loss / measurements.entries,
                 "train_error": fit.error / self.n,
                 "rank": fit.rank,
@@ -164,13 +164,14 @@ def _singular_values(M: Floats) -> Floats:
 
 
 def _test_error(
-    problem: BilinearProblem, d: int, M_0: Floats, M: Floats, n_test: int, rng: np.random.Generator
+    problem: BilinearProblem, M_0: Floats, M: Floats, n_test: int, rng: np.random.Generator, threads: int
 ) -> float:
+    d = M_0.shape[1]
     numbers = M_0.size if problem.n_tokens is None else 2 * problem.n_tokens * d
     block = max(1, int(BLOCK_BYTES / (8 * numbers)))
     total = 0.0
     for start in range(0, n_test, block):
-        fresh = draw_measurements(problem, d, min(block, n_test - start), rng)
+        fresh = draw_measurements(problem, d, min(block, n_test - start), rng, threads=threads)
         total += float(np.sum((draw_labels(fresh, M_0, problem.noise, rng) - fresh.forward(M)) ** 2))
     return total / n_test
 
