@@ -50,6 +50,7 @@ long: $(INSTALLED)
 # the index of its small build is named. Without them the benchmark runs, and says how to get them.
 bench: $(INSTALLED)
 	$(BIN)/python bench/theory.py
+	$(BIN)/python bench/before.py
 	$(BIN)/python bench/core.py
 	$(BIN)/python bench/scaling.py
 	$(BIN)/python bench/views.py

@@ -38,6 +38,7 @@ from presage.models.attention.experiment.data import sample, sample_target
 from presage.models.attention.experiment.gradient import start
 from presage.models.attention.experiment.objective import Objective
 from presage.models.attention.experiment.tokens import Gaussian
+from presage.models.bilinear.experiment.simulate import MatrixSetting
 from presage.protocol.extras import EXTRAS, how_to_install
 from presage.protocol.machine import available_cores
 from presage.training.adam import AdamState
@@ -64,9 +65,11 @@ CORES = available_cores()
 NEAR = 1e-4  # relative distance from the least loss that counts as being there
 LEARNING_RATE = 0.1
 MOST_STEPS = 3000  # of PyTorch's Adam
+ATTENTION_REACH = {0.5: 30.0, 4.0: 60.0}  # alpha, and how many times quicker than PyTorch is asked for
 SCS_TOLERANCES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
 SCS_DEFAULT = 1e-5  # what cvxpy gives SCS when nothing is asked for
 SCS_SECONDS = 300.0
+ALL_CORES = 0.7  # of the number of cores: how many times quicker all cores should be than one
 LARGE_SECONDS = 600.0  # after which the large run by L-BFGS is given up
 MISSING = f"not installed: pip install {' '.join(EXTRAS['bench'])}"
 HINT = f"""PyTorch or cvxpy is missing: its rows stay empty. {how_to_install("bench")}; on Linux add
@@ -91,9 +94,10 @@ class Sizes:
     scaling_n: int = 8000
     large_alpha: float = 40.0
     large_d: int = 100
+    bilinear_d: int = 120
 
 
-QUICK = Sizes(40, 1, (15, 20), 2000, 3, (25, 50, 100), 2000, 10.0, 40)
+QUICK = Sizes(40, 1, (15, 20), 2000, 3, (25, 50, 100), 2000, 10.0, 40, 50)
 
 
 # ------------------------------------------------------------------------------------------------ report
@@ -256,7 +260,7 @@ def middle(ways: Sequence[Way], level: float) -> float:
     return statistics.median(way.until(level) for way in ways)
 
 
-def attention(alpha: float, sizes: Sizes) -> tuple[Row, Section]:
+def attention(alpha: float, reach: float, sizes: Sizes) -> tuple[Row, Section]:
     """Everyone on one attention instance, in rounds, so that all see the same machine."""
     objective = instance(attention_problem(alpha), sizes.d)
     trainers = {
@@ -298,7 +302,7 @@ def attention(alpha: float, sizes: Sizes) -> tuple[Row, Section]:
     title = f"Attention, alpha {alpha:g}, {objective.n} samples"
     if base is None:
         lines.append(["PyTorch, Adam", MISSING, "", "", "", "", ""])
-        row = Row(work, f"{span(quickest)} ({first})", MISSING, "", ">= 50x", (Check("ratio", None),))
+        row = Row(work, f"{span(quickest)} ({first})", MISSING, "", f">= {reach:g}x", (Check("ratio", None),))
         return row, Section(title, "", lines)
     more = "> " if late else ""
     other, mine = others[0], ways[first][0]
@@ -328,8 +332,8 @@ def attention(alpha: float, sizes: Sizes) -> tuple[Row, Section]:
         f"{span(quickest)} ({first})",
         f"{more}{span(base)} (PyTorch, Adam)",
         f"{more}{times(base / quickest)} (least over least {more}{times(fastest(others) / fastest(ways[first]))})",
-        ">= 50x",
-        (Check("ratio", base / quickest >= 50.0),),
+        f">= {reach:g}x",
+        (Check("ratio", base / quickest >= reach),),
         note,
     )
     return row, Section(title, "", lines)
@@ -505,7 +509,7 @@ def numpy_value_and_gradient(W: Floats, x: Floats, y: Floats, weight_decay: floa
     return float(np.sum(residual**2) + weight_decay * np.sum(W * W)), gradient
 
 
-def kernel(dtype: Any, sizes: Sizes) -> tuple[Row, list[list[str]]]:
+def kernel(dtype: Any, reach: float, sizes: Sizes) -> tuple[Row, list[list[str]]]:
     """Value and gradient in W of an attention loss beside a product of two square matrices, NumPy and PyTorch."""
     objective = instance(attention_problem(2.0), sizes.d, n=sizes.kernel_n, dtype=dtype)
     rng, name = np.random.default_rng(2), np.dtype(dtype).name
@@ -561,11 +565,12 @@ def kernel(dtype: Any, sizes: Sizes) -> tuple[Row, list[list[str]]]:
         f"{speed(work, mine)} GFLOP/s",
         f"{speed(peak, gemm)} GFLOP/s ({called})",
         f"{100 * share:.0f} % (best over best {100 * best_share:.0f} %)",
-        ">= 60 %",
-        (Check("share", share >= 0.6),),
-        f"""**Value and gradient, {name}**: `Objective.at_W`; its two products are 4 n T d m operations, all else it
-        does is not counted. {called} is the product of two matrices of size {size} by all cores. The values of all
-        methods agree to {apart:.0e}.""",
+        f">= {100 * reach:g} %",
+        (Check("share", share >= reach),),
+        f"""**Value and gradient, {name}**: `Objective.at_W`. It is counted as two products of 4 n T d m operations,
+        what one would write; it does with little more than half of them, since all that it multiplies is symmetric,
+        and what else it does is not counted. {called} is the product of two matrices of size {size} by all cores. The
+        values of all methods agree to {apart:.0e}.""",
     )
     return row, lines
 
@@ -575,7 +580,7 @@ def speed(work: float, lap: Laps) -> str:
 
 
 def kernels(sizes: Sizes) -> tuple[list[Row], Section]:
-    double, single = kernel(np.float64, sizes), kernel(np.float32, sizes)
+    double, single = kernel(np.float64, 0.75, sizes), kernel(np.float32, 0.7, sizes)
     head = ["numbers", "method", "seconds: median (least)", "GFLOP/s: median (best)", "of the product", "over presage"]
     section = Section(
         "Value and gradient",
@@ -689,6 +694,33 @@ def large(trainer: str, sizes: Sizes) -> Row:
     )
 
 
+# ---------------------------------------------------------------------------------------------- all cores
+
+
+def all_cores(sizes: Sizes) -> Row:
+    """One matrix without symmetry on all cores beside the same on one, in turns."""
+    problem = ps.untied_linear_attention(ps.GaussianProduct(0.5), alpha=1.0, noise=0.1, weight_decay=0.1)
+    setting = MatrixSetting(problem, sizes.bilinear_d, ps.ProximalGradient(), 2000)
+    calls: dict[str, Callable[[], object]] = {
+        "one": lambda: setting.train(0, threads=1),
+        "all": lambda: setting.train(0, threads=CORES),
+    }
+    laps = interleaved(calls, sizes.rounds)
+    one, every = laps["one"], laps["all"]
+    ratio = one.median / every.median
+    return Row(
+        f"matrix without symmetry, `simulate` of one seed, d={sizes.bilinear_d}",
+        f"{every} on {CORES} cores",
+        f"{one} on one",
+        f"{times(ratio)} (least over least {times(one.least / every.least)})",
+        f"all cores: >= {ALL_CORES * CORES:.2g}x",
+        (Check("ratio", ratio >= ALL_CORES * CORES),),
+        f"""**Matrix without symmetry**: drawing the data, training by proximal gradient and the test, untied linear
+        attention. Threads take parts of the samples and change no digit; drawing and the singular value decomposition
+        of each step have one core. What is asked for is {100 * ALL_CORES:g} % of the number of cores.""",
+    )
+
+
 # ------------------------------------------------------------------------------------------------ the run
 
 
@@ -718,9 +750,9 @@ def measure(sizes: Sizes) -> tuple[list[Row], list[Section]]:
     say("warm-up")
     warm_up()
     rows, sections = [], []
-    for alpha in (0.5, 4.0):
+    for alpha, reach in ATTENTION_REACH.items():
         say(f"attention, alpha {alpha:g}")
-        row, section = attention(alpha, sizes)
+        row, section = attention(alpha, reach, sizes)
         rows.append(row)
         sections.append(section)
     say("quadratic network")
@@ -735,6 +767,8 @@ def measure(sizes: Sizes) -> tuple[list[Row], list[Section]]:
     row, section = scaling(sizes)
     rows.append(row)
     sections.append(section)
+    say("all cores")
+    rows.append(all_cores(sizes))
     for trainer in ("AMP", "LBFGS"):
         say(f"large, {trainer}")
         rows.append(large(trainer, sizes))
@@ -763,7 +797,8 @@ def document(rows: list[Row], sections: list[Section], machine_line: str, second
             each of which every method has its turn; of the slow cvxpy there is one. PyTorch has all cores, or one
             where it is quicker with one. "To {NEAR:g}" is the time until the loss, weight decay included, is first
             within {NEAR:g} (relative) of the least that any method found; the excess is what the loss is above that,
-            relative. AMP knows the loss of a matrix one iteration late, and is timed by when it knows. The ratio is
+            relative. AMP knows the loss of a matrix one iteration late, and is timed by when it knows; its first losses
+            are of passes in single precision, good to 1e-6. The ratio is
             the time of PyTorch or cvxpy over that of the method. Attention is two tokens, MP(0.5), noise 0.5, weight
             decay 0.01; the quadratic network is MP(0.2), noise 0.5, weight decay 0.02. Reach is what was asked for,
             met or not by the median."""
