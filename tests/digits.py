@@ -148,6 +148,17 @@ TRAINED: dict[str, tuple[Any, dict[str, Any]]] = {
 }
 # With three tokens the compiled proximal map sums in an order that depends on where its arrays lie in memory.
 UNSTEADY = ("solve, attention, three tokens", "solve, state evolution, another seed", "simulate, three tokens")
+# Messages pass in single precision first and end when S moves by less than `AMP.tol`: how far below that they end hangs
+# on the last bits. The loss, at a minimum, does not, unless all of it is in single precision.
+BY_MESSAGES = (
+    *(
+        f"simulate, {name}"
+        for name in ("amp", "rademacher", "embeddings", "mean of the batch", "disk", "narrow", "unfactorized")
+    ),
+    "simulate, float32",
+    "compare, attention",
+    "sweep, simulate",
+)
 NUMBERS = [
     "test_error",
     "train_error",
@@ -323,7 +334,7 @@ def machine() -> str:
     """What decides the last bits: the libraries, and the processors that they and compiled code are made for."""
     import llvmlite.binding
     import numba
-    import scipy
+    import scipy.linalg  # which brings a library of its own for matrices, seen only when it is loaded
     from threadpoolctl import threadpool_info
 
     blas = sorted({f"{lib['internal_api']} {lib['version']} {lib.get('architecture')}" for lib in threadpool_info()})
@@ -350,7 +361,9 @@ def main(write: bool) -> int:
         for name, parts in held["calls"].items()
         if any(found.get(name, {}).get(part) != digits for part, digits in parts.items())
     ]
-    surprising = [name for name in moved if name not in UNSTEADY]
+    from tests.test_digits import different  # which knows what may move, and how far
+
+    surprising = [name for name in moved if name not in (*UNSTEADY, *BY_MESSAGES) or different(name, found[name])]
     print(f"{len(held['calls'])} calls, {len(moved)} with other digits: {', '.join(moved) or 'none'}")
     return 1 if surprising else 0
 
