@@ -403,6 +403,19 @@ def test_more_nodes_than_usual_are_taken_where_they_are_allowed(n_tokens):
     assert counts[0] < counts[1]
 
 
+@pytest.mark.slow
+def test_a_root_that_only_few_nodes_have_is_not_the_end():
+    """Lines of eight nodes have a fixed point that finer ones have not; scattered points lead to one that they have."""
+    target = ps.Semicircle(variance=2.7444375263420278, centre=2.6044040176779237)
+    problem = ps.attention(
+        target, alpha=1.8251305673977398, weight_decay=0.0045680230183795766, noise=1.1906, beta=1.4891926782364453
+    )
+    s = ps.solve(problem, accuracy=2e-3)
+    assert "continuation" in s.message
+    assert s.test_error == pytest.approx(0.3034, abs=0.0026)  # by 16 scrambles of 4096 points
+    assert s.error_bars["test_error"] < 1e-3
+
+
 def test_a_doubtful_answer_says_so(monkeypatch):
     def doubtful(*given, **options):
         found = refine_until(*given, **options)

@@ -24,12 +24,13 @@ from presage.models.attention.theory.rules.numeric_sums import MOST_PRODUCT
 from presage.models.attention.theory.rules.rule import Rule
 from presage.models.attention.theory.rules.sobol import Sobol
 from presage.models.attention.theory.rules.trapezoid import Trapezoid
-from presage.models.attention.theory.search import JUMPING, coarse_rule, search, zero_state
+from presage.models.attention.theory.search import JUMPING, LAST_RESORT, ROUGHLY, coarse_rule, search, zero_state
 from presage.solving.newton import Linearization, NoConvergenceError, linearize
 from presage.solving.refinement import FixedPoint, refine_until
 
 LIGHTEST = 1e-4  # of the accuracy: total weight of samples that may be left out
 ROUGH = 1e-3  # accuracy from which on few nodes are worth a try
+CREDIBLE = 0.05  # relative standard error of an answer that was found where another was not
 MANY = 0.01  # fraction of samples that jump from which on minima of three and more tokens are looked for again
 CHECKED, STARTS = 4096, 24  # samples at which, and starts from where
 WATCHED = ("test_error", "train_loss", "rank")  # what is to be known as well as was asked for
@@ -100,12 +101,26 @@ def solve_fixed_point(
         coarse, route = zero, "the penalty sets the whole matrix to zero"
         linear = linearize(evaluator, zero, coarse_rule(evaluator.channel))
     assert coarse is not None
-    jumps = coarse.averages.jumps
-    ladder = refinements(evaluator.channel, jumps, accuracy, most_nodes, seed) if rule is None else iter([rule])
-    found = refine_until(
-        evaluator, coarse, linear, ladder, OBSERVABLES, WATCHED, accuracy=accuracy, tol=tol, route=route
-    )
-    return with_missed_minima(evaluator, found, linear, seed)
+
+    def refined(coarse: State, linear: Linearization, route: str) -> FixedPoint:
+        jumps = coarse.averages.jumps
+        ladder = refinements(evaluator.channel, jumps, accuracy, most_nodes, seed) if rule is None else iter([rule])
+        found = refine_until(
+            evaluator, coarse, linear, ladder, OBSERVABLES, WATCHED, accuracy=accuracy, tol=tol, route=route
+        )
+        return with_missed_minima(evaluator, found, linear, seed)
+
+    try:
+        return refined(coarse, linear, route)
+    except NoConvergenceError:
+        if rule is not None or not coarse_rule(evaluator.channel).regular:
+            raise
+        # A grid of few nodes may have a root where there is none. Scattered points do not err in the same place, and
+        # what they lead to is taken if it is known well.
+        found = refined(*search(evaluator, None, [(LAST_RESORT, ROUGHLY)]))
+        if not found.standard_error < CREDIBLE:
+            raise NoConvergenceError(found.state) from None
+        return found
 
 
 def with_missed_minima(evaluator: Evaluator, found: FixedPoint, linear: Linearization, seed: int) -> FixedPoint:

@@ -41,7 +41,9 @@ STEPS = 150  # of message passing, when Newton needs a better start
 LEAST_RIDGE = 1e-4  # where the search starts for a penalty that costs nothing at the size of the target
 FLATTEST = 1e-4  # curvature of a loss that is flat where it is least, so that the guess stays finite
 COARSE = 1e-5  # residual at which a cheap rule has done its work
+ROUGHLY = 30 * COARSE  # the same where samples may jump
 SCATTERED = 1e-3  # the same of a thousand scattered points
+LAST_RESORT = Sobol(8192, 1)  # where grids find nothing, or what is not there
 JUMPING = 1e-3  # fraction of samples whose proximal map jumps: with more, lines have to be cut there
 
 
@@ -143,11 +145,17 @@ def _at_zero(evaluator: Evaluator, rule: Rule) -> Floats:
     return y
 
 
-def search(evaluator: Evaluator, init: Floats | None) -> tuple[State, Linearization, str]:
-    """Find the root with a cheap rule: from `init`, the linear guess, message passing, a stronger penalty."""
+def search(
+    evaluator: Evaluator, init: Floats | None, rules: list[tuple[Rule, float]] | None = None
+) -> tuple[State, Linearization, str]:
+    """Find the root with a cheap rule: from `init`, the linear guess, message passing, a stronger penalty.
+
+    The rules, with the residual to which each can be trusted, are those of `search_rules` where none are given.
+    """
     last: State | None = None
     guess = cache(partial(linear_guess, evaluator.problem))
-    rules = search_rules(evaluator, guess() if init is None else init)
+    if rules is None:
+        rules = search_rules(evaluator, guess() if init is None else init)
     starts: dict[str, Callable[[], Floats]] = {} if init is None else {"a given start": lambda: init}
     starts["the linear channel that resembles it"] = guess
     jumps = False
@@ -237,15 +245,15 @@ def search_rules(evaluator: Evaluator, y: Floats) -> list[tuple[Rule, float]]:
         # One point that jumps is a step of the map: more points make it lower.
         return [(rule, SCATTERED), (Sobol(4096, 1), SCATTERED)]
     if not isinstance(evaluator.channel, Softmax):
-        return [(rule, COARSE), (Sobol(8192, 1), 30 * COARSE)]
+        return [(rule, COARSE), (LAST_RESORT, ROUGHLY)]
     # The quicker first. Labels that are sharp want more nodes, and in the end points without an order.
     planes, lines = [rule, GaussHermite(16)], [CutLines(8), CutLines(20)]
     try:
         jumps = _jumps(evaluator.channel, rule, evaluator(y, rule))
     except NoConvergenceError:  # a start where nothing can be evaluated says nothing
         jumps = False
-    rules = [*([] if jumps else planes), *lines, Sobol(8192, 1)]
-    return [(each, 30 * COARSE) for each in rules]
+    rules = [*([] if jumps else planes), *lines, LAST_RESORT]
+    return [(each, ROUGHLY) for each in rules]
 
 
 def _iterate(evaluator: Evaluator, rule: Rule, steps: int) -> Floats:
