@@ -22,7 +22,7 @@ from presage.models.attention.theory.recovery import unfactorized_recovery
 from presage.models.attention.theory.rules.cut_lines import CutLines
 from presage.models.attention.theory.rules.rule import Averages, Rule
 from presage.models.attention.theory.rules.sobol import Sobol
-from presage.models.attention.theory.search import COARSE, JUMPING, coarse_rule, linear_equivalent
+from presage.models.attention.theory.search import JUMPING, ROUGHLY, coarse_rule, linear_equivalent
 from presage.models.attention.theory.state_evolution import WeightSide, sample_side
 from presage.solving.newton import Linearization, NoConvergenceError, newton
 from presage.solving.refinement import FixedPoint, refine_until
@@ -94,11 +94,11 @@ def _search(evaluator: UnpenalizedEvaluator) -> tuple[State, Linearization]:
     y = _start(evaluator, coarse)
     if isinstance(evaluator.channel, Softmax) and coarse.regular:
         # Near interpolation Sigma is large, and a softmax jumps; what a rule resolves counts relative to the excess.
-        return newton(evaluator, y, CutLines(20), tol=30.0 * COARSE + RESOLVED / abs(evaluator.excess))
-    state, linear = newton(evaluator, y, coarse, tol=30.0 * COARSE, rough=True)
+        return newton(evaluator, y, CutLines(20), tol=ROUGHLY + RESOLVED / abs(evaluator.excess))
+    state, linear = newton(evaluator, y, coarse, tol=ROUGHLY, rough=True)
     if coarse.regular and not coarse.exact and state.averages.jumps >= JUMPING:
         # A map of few nodes is then a staircase, whose Jacobian means little.
-        return newton(evaluator, state.y, Sobol(4096, 16), tol=30.0 * COARSE, rough=True)
+        return newton(evaluator, state.y, Sobol(4096, 16), tol=ROUGHLY, rough=True)
     return state, linear
 
 
