@@ -125,6 +125,17 @@ def _resolved(left: float, right: float, count: int = 120) -> Any:
     return left + (right - left) * 0.5 * (1.0 - np.cos(np.pi * np.linspace(0.0, 1.0, count)))
 
 
+def problems() -> dict[str, Any]:
+    """The spectra that are drawn, the narrower student, and a target of small rank whose bulks have parted."""
+    shown = {f"spectrum at alpha = {alpha:g}": PROBLEM.replace(alpha=alpha) for alpha in SHOWN}
+    narrow, few = min(KAPPAS), min(RANKS)
+    return {
+        **shown,
+        f"narrower student, kappa = {narrow:g}, alpha = 0.5": PROBLEM.replace(alpha=0.5, kappa=narrow),
+        f"two bulks, kappa_0 = {few:g}, alpha = 4": PROBLEM.replace(alpha=4.0, kappa_0=few),
+    }
+
+
 def draw(parts: Parts) -> Figure:
     """Spectra above; learning curve and rank below."""
     with style():

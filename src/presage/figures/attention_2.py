@@ -73,6 +73,12 @@ def alphas(effort: Effort) -> Any:
     return np.geomspace(LEAST, MOST, POINTS)[:: EVERY[effort]]
 
 
+def problems() -> dict[str, Any]:
+    """Every weight decay, near the peak of the weakest one."""
+    peak = PROBLEM.replace(alpha=0.25)
+    return {f"weight decay {value:g}, alpha = 0.25": peak.replace(weight_decay=value) for value in WEIGHT_DECAYS}
+
+
 def draw(parts: Parts) -> Figure:
     """Test error on the left, training loss on the right."""
     edge = float(parts["thresholds"]["interpolation"].squeeze())

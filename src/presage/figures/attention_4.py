@@ -51,6 +51,11 @@ def alphas(effort: Effort) -> Any:
     return np.geomspace(LEAST, MOST, POINTS)[:: EVERY[effort]]
 
 
+def problems() -> dict[str, Any]:
+    """Clean and noisy labels; the theory is one for both tasks."""
+    return {f"either task, {words.labels(noise)}": PROBLEM.replace(alpha=0.25, noise=noise) for noise in NOISES}
+
+
 def draw(parts: Parts) -> Figure:
     """Test error on the left, training loss on the right."""
     looks: dict[str, dict[str, Any]] = {"sequence": OPEN, "label": {}}

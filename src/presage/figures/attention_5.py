@@ -57,6 +57,15 @@ def alphas(effort: Effort) -> Any:
     return np.sort(np.append(curve, DETAIL)) if effort == "full" else curve
 
 
+def problems() -> dict[str, Any]:
+    """Every temperature and noise, on the plateau of the sharpest softmax."""
+    return {
+        f"beta = {beta:g}, {words.labels(noise)}": PROBLEM.replace(alpha=0.6, beta=beta, noise=noise)
+        for noise in NOISES
+        for beta in BETAS
+    }
+
+
 def draw(parts: Parts) -> Figure:
     """Clean labels on the left, noisy ones on the right."""
     with style():

@@ -80,6 +80,16 @@ def relative(parts: Parts, name: str, n_tokens: int) -> xr.Dataset:
     return drawn.assign(axis=units(n_tokens) * table["alpha"])
 
 
+def problems() -> dict[str, Any]:
+    """Every number of tokens and noise, at one place of the axis, where networks were trained."""
+    at = {T: round(1.4 / units(T), 6) for T in TOKENS}
+    return {
+        f"{T} tokens, {words.labels(noise)}": PROBLEM.replace(n_tokens=T, noise=noise, alpha=at[T])
+        for noise in NOISES
+        for T in TOKENS
+    }
+
+
 def draw(parts: Parts) -> Figure:
     """Clean labels on the left, noisy ones on the right; the error as in print above, as a fraction below."""
     with style():

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import presage as ps
 from presage.figures import style
 from presage.figures.shipping import slimmed
+from presage.figures.words import labels
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -52,6 +53,11 @@ def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
         )
         parts[f"{name}_trained"] = slimmed(trained, "estimation_error")
     return parts
+
+
+def problems() -> dict[str, Any]:
+    """Both channels, at the dots in the middle."""
+    return {f"{name}, {labels(NOISE[name])}": problem.replace(alpha=0.6) for name, problem in PROBLEMS.items()}
 
 
 def draw(parts: Parts) -> Figure:

@@ -32,6 +32,7 @@ CLEAN = np.union1d(np.round(np.linspace(0.01, 0.3, 30), 4), BENDS)
 BY_BAYES = {"full": [0.2, 0.4, 0.8, 1.6], "quick": [0.4, 0.8]}  # on fewer samples message passing does not settle
 D = {"full": 100, "quick": 40}
 SEEDS = {"full": 16, "quick": 4}
+BEST = {"alpha": 0.4, "weight_decay": 0.03, "ridge": 0.012}  # rounded
 LEAST = 1e-3  # strength at which networks are trained where the best one vanishes
 BAYES = ps.BayesAMP(ps.Denoiser(TARGET))
 # Name of a method, its words, its number among colours, lines and markers.
@@ -75,6 +76,17 @@ def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
         "fixed_clean": slimmed(sweep(FACTORISED, ps.solve, noise=0.0, alpha=CLEAN), name),
         "free_clean": slimmed(sweep(FREE, ps.ridgeless, noise=0.0, alpha=CLEAN), name),
         "thresholds": sweep(FACTORISED, ps.thresholds, noise=[0.0])[[*THRESHOLDS, "outcome"]],
+    }
+
+
+def problems() -> dict[str, Any]:
+    """Every trained method with noise, in the middle of the dots; and clean labels, between the recoveries."""
+    fixed, free = (problem.replace(alpha=BEST["alpha"]) for problem in (FACTORISED, FREE))
+    return {
+        f"weight decay {WEIGHT_DECAY:g}, label noise {NOISE:g}": fixed,
+        f"about the best weight decay, label noise {NOISE:g}": fixed.replace(weight_decay=BEST["weight_decay"]),
+        f"no factors, about the best ridge, label noise {NOISE:g}": free.replace(ridge=BEST["ridge"]),
+        f"weight decay {WEIGHT_DECAY:g}, clean labels": fixed.replace(alpha=0.1, noise=0.0),
     }
 
 

@@ -62,6 +62,17 @@ def thresholds_to_leading_order(problem: ps.BilinearProblem) -> dict[str, float]
     return dict(zip((name for name, _, _ in THRESHOLDS), (weak, *recovered), strict=True))
 
 
+def problems() -> dict[str, Any]:
+    """Every weight decay between the recoveries of the best method and of the nuclear norm; and the longer matrix."""
+    longer = PROBLEM.replace(aspect=ASPECTS[1])
+    return {
+        f"weight decay {WEIGHT_DECAY:g}": PROBLEM,
+        f"weight decay {WEAK_DECAY:g}": PROBLEM.replace(weight_decay=WEAK_DECAY),
+        "least nuclear norm (weight decay to 0)": PROBLEM.replace(weight_decay=0.0),
+        f"thresholds of aspect {ASPECTS[1]:g}": longer,
+    }
+
+
 def draw(parts: Parts) -> Figure:
     """Errors on the left with the thresholds of their rank; thresholds against the rank on the right."""
     thresholds = parts["thresholds"]

@@ -5,6 +5,7 @@ A figure is a module of this package with
     TITLE                one line for the list
     SOURCE               where it was published, with its key in CITATION.cff
     data(effort, sweep)  its numbers, as a dict of tables ("quick": coarser, in minutes; "full": those that are shipped)
+    problems()           points of it worth going on from, at most six, each with its words: problems that have a name
     draw(parts)          the picture of such numbers
     caption(parts)       what the picture shows, in a few sentences
     details(parts)       how it was computed (sizes, seeds, trainers, numbers), and where it differs from print
@@ -64,6 +65,9 @@ class Figure(Protocol):
 
     def data(self, effort: Effort, sweep: Sweep = ...) -> Parts:
         """Compute the numbers, by `presage.sweep` or by one that remembers."""
+
+    def problems(self) -> dict[str, Any]:
+        """Problems at points of the figure worth going on from, by a few words for each."""
 
     def draw(self, parts: Parts) -> Picture:
         """Draw them."""

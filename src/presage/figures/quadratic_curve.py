@@ -60,6 +60,12 @@ def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
     }
 
 
+def problems() -> dict[str, Any]:
+    """Before the peak of the error, at it, and beyond."""
+    places = {"few samples": 0.1, "at the peak": 0.28, "many samples": 1.0}
+    return {f"{words}, alpha = {alpha:g}": PROBLEM.replace(alpha=alpha) for words, alpha in places.items()}
+
+
 def draw(parts: Parts) -> Figure:
     """Error on the left, loss on the right, the interpolation threshold in both."""
     theory, trained, limit = parts["theory"], parts["trained"], parts["limit"]

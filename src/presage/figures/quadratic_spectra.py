@@ -68,6 +68,11 @@ def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
     }
 
 
+def problems() -> dict[str, Any]:
+    """Every spectrum that is drawn."""
+    return {f"spectrum at alpha = {alpha:g}": PROBLEM.replace(alpha=alpha) for alpha in ALPHAS["full"]}
+
+
 def draw(parts: Parts) -> Figure:
     """A panel a sample size, with the part of the eigenvalues that is zero in words."""
     theory, trained, target = parts["theory"], parts["trained"], parts["target"].isel(noise=0)

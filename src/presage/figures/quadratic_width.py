@@ -64,6 +64,16 @@ def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
     }
 
 
+def problems() -> dict[str, Any]:
+    """A student as wide as the input, and one below the learned rank, at both sample sizes."""
+    widths = {"wide": 1.0, "narrow": 0.25}
+    return {
+        f"{words}, kappa = {kappa:g}, alpha = {alpha:g}": as_penalised(PROBLEM.replace(alpha=alpha, kappa=kappa))
+        for alpha in ALPHAS
+        for words, kappa in widths.items()
+    }
+
+
 def draw(parts: Parts) -> Figure:
     """Loss and error against the width, for two sample sizes; dotted where the prediction is a heuristic."""
     theory, networks = parts["theory"], parts["trained"]

@@ -94,6 +94,15 @@ def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
     return {"theory": slimmed(theory, *NUMBERS), "trained": slimmed(networks, *NUMBERS)}
 
 
+def problems() -> dict[str, Any]:
+    """Both exponents at few samples and at many, each at its weight decay."""
+    return {
+        f"gamma = {gamma:g}, n/d = {n:g}": tuned(PROBLEM.replace(gamma=gamma, alpha=n / D))[0]
+        for gamma in GAMMAS
+        for n in (10.0, 100.0)
+    }
+
+
 def draw(parts: Parts) -> Figure:
     """R' on the left, the test error above its floor on the right; both against samples over d."""
     found = tuned(PROBLEM)[1]

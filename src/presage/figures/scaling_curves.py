@@ -84,6 +84,16 @@ def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
     }
 
 
+def problems() -> dict[str, Any]:
+    """Every weight decay at the dots in the middle, and the larger dimensions there."""
+    n = DOTS[2]
+    sizes = {size: PROBLEM.replace(target=ps.PowerLaw(GAMMA, size), alpha=n / size) for size in SIZES}
+    return {
+        **{f"weight decay {value:g}, d = {D}": sizes[D].replace(weight_decay=value) for value in STRENGTHS},
+        **{f"weight decay {STRENGTH:g}, d = {size}": sizes[size] for size in SIZES if size != D},
+    }
+
+
 def draw(parts: Parts) -> Figure:
     """Three weight decays on the left, three dimensions on the right."""
     with style.style():

@@ -94,6 +94,16 @@ def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
     }
 
 
+def problems() -> dict[str, Any]:
+    """The parts at the peak and beyond it, and the staircases where weak weight decay has features forgotten."""
+    places = {"at the peak": 33.0, "beyond the peak": 60.0, "overfitting below zero": 900.0}
+    forgotten = STAIRS.replace(alpha=245.0 / LARGE)
+    return {
+        **{f"{words}, n/d = {n:g}": PROBLEM.replace(alpha=n / D) for words, n in places.items()},
+        **{f"d = {LARGE}, weight decay {value:g}": forgotten.replace(weight_decay=value) for value in STRENGTHS},
+    }
+
+
 def draw(parts: Parts) -> Figure:
     """The parts against the samples on the left, the number of learned features on the right."""
     with style.style():

@@ -28,6 +28,14 @@ WHOLE = {"samples": (0.1, 1e9), "weight_decay": (1e-4, 1e5)}  # samples over d
 PEAK = 252.0  # samples over d at the peak
 NEAR = {"samples": (60.0, 1060.0), "weight_decay": (1e-4, 10.0)}
 VIEWS = ("whole", "near")
+PLACES = {  # of a few phases: samples over d, weight decay
+    "II": (1e4, 30.0),
+    "IV": (10.0, 0.01),
+    "V": (120.0, 0.01),
+    "peak": (PEAK, 0.01),
+    "VIa": (1e4, 0.01),
+    "VIb": (1e8, 0.01),
+}
 ROOM = 0.02  # of the side of a map: narrower regions have no room for a name
 NUMBERS = ("error", "phase_number", "learned")
 
@@ -62,6 +70,14 @@ def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
         parts[view] = slimmed(table, *NUMBERS).drop_vars("caveats", errors="ignore")
     lines = sweep(PROBLEM, bounded, view=list(VIEWS), effort=effort)
     return {**parts, "boundaries": slimmed(lines, "samples", "decay", "number")}
+
+
+def problems() -> dict[str, Any]:
+    """A place in each of six phases."""
+    return {
+        f"{phase}: n/d = {n:g}, weight decay {strength:g}": PROBLEM.replace(alpha=n / D, weight_decay=strength)
+        for phase, (n, strength) in PLACES.items()
+    }
 
 
 def draw(parts: Parts) -> Figure:

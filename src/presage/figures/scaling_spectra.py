@@ -109,6 +109,11 @@ def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
     return {"sampled": slimmed(zoo, *NUMBERS), "trained": slimmed(networks, *NUMBERS)}
 
 
+def problems() -> dict[str, Any]:
+    """The six types, by their names."""
+    return {kind: located(PROBLEM, at) for kind, at in PREDICTED.items()}
+
+
 def draw(parts: Parts) -> Figure:
     """Six panels of predicted and sampled spectra, and a row of trained ones."""
     with style.style():

@@ -88,6 +88,18 @@ def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
     }
 
 
+def problems() -> dict[str, Any]:
+    """The best width, the peak of the error and a wide network at one price; and one of the ratios."""
+    widths = {"the best width": 3, "the peak of the error": 19, "wide": D}
+    return {
+        **{
+            f"{words}: {units} of {D} units": as_penalised(PROBLEM.replace(kappa=units / D))
+            for words, units in widths.items()
+        },
+        f"ratios: d = {LARGE}, n/d = 1000": RICH.replace(alpha=1e3 / LARGE),
+    }
+
+
 def draw(parts: Parts) -> Figure:
     """Error against width at three weight decays, and ratios to the Bayes-optimal error against the sample size."""
     with style.style():

@@ -12,6 +12,11 @@ if TYPE_CHECKING:
 BARS = "Bars are two standard errors of the mean over the seeds; bands are the error bars of the theory."
 
 
+def labels(noise: float) -> str:
+    """The labels of a problem with this noise."""
+    return f"label noise {noise:g}" if noise else "clean labels"
+
+
 def networks(*tables: xr.Dataset) -> str:
     """How the networks of these tables were trained: sizes, seeds, trainer, test samples, each with its alphas."""
     return "; ".join(_networks(table) for table in tables)
