@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import presage as ps
-from presage.protocol.ensemble import Floats
+from presage.protocol.ensemble import Floats, joined
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -94,3 +94,34 @@ def test_a_fault_of_the_model_is_told(what, text):
 def test_a_size_that_makes_no_sense_is_refused_whatever_the_model(d):
     with pytest.raises(ps.InputError, match="`d` must be"):
         coins(d=d)
+
+
+class TestJoined:
+    """Ensembles of other seeds side by side are the ensemble of all seeds."""
+
+    problem = ps.attention(ps.MarchenkoPastur(0.5), alpha=1.0, weight_decay=0.1, noise=0.1)
+
+    def of(self, seeds, **options):
+        return ps.simulate(self.problem, d=10, seeds=seeds, processes=1, progress=False, **options)
+
+    def test_they_are_what_one_call_gives(self):
+        kept = {"keep": ("history", "weights")}
+        whole, parts = self.of([3, 5, 7], **kept), joined([self.of([3], **kept), self.of([5, 7], **kept)])
+        assert parts.seeds == whole.seeds
+        for name in ("test_error", "train_loss", "rank", "eigenvalues", "weights", "targets", "converged"):
+            assert np.array_equal(getattr(parts, name), getattr(whole, name)), name
+        assert [len(rows) for rows in parts.history or ()] == [len(rows) for rows in whole.history or ()]
+        assert whole.history
+        assert parts.mean("rank") == whole.mean("rank")
+        prediction = ps.solve(self.problem)
+        assert ps.compare(prediction, parts)["rank"].z == ps.compare(prediction, whole)["rank"].z
+
+    def test_what_does_not_belong_together_is_refused(self):
+        one = self.of([0])
+        with pytest.raises(ValueError, match="different numbers"):
+            joined([one, self.of([0])])
+        other = ps.simulate(self.problem, d=11, seeds=[1], processes=1, progress=False)
+        with pytest.raises(ValueError, match="be of one problem, d and trainer"):
+            joined([one, other])
+        with pytest.raises(ValueError, match="be of one problem, d and trainer"):
+            joined([one, self.of([1], trainer=ps.LBFGS())])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
+from zipfile import BadZipFile
 
 from presage.cli.errors import CommandError
 
@@ -16,21 +17,29 @@ SEPARATORS = (",", ";", "\t")  # of columns; else spaces
 
 def npy_file(option: str, name: str) -> Any:
     """The array of a file; what is no array of real numbers is refused by what it is."""
-    import numpy as np
-
     must = f"`{option}` must be a .npy file of numbers: {name}"
     path = Path(name)
     if path.is_dir():
         raise CommandError(f"{must} is a folder. Name a file in it.")
     try:
-        array = np.load(path, allow_pickle=False)
+        with path.open("rb") as content:
+            return npy_numbers(option, name, content)
     except FileNotFoundError:
         raise CommandError(
             f"`{option}` names the file {name}, which does not exist. Save it with numpy.save first."
         ) from None
     except OSError as error:
         raise CommandError(f"{must} cannot be read ({error.strerror or error}). Use another.") from None
-    except (ValueError, EOFError) as error:
+
+
+def npy_numbers(option: str, name: str, content: BinaryIO) -> Any:
+    """The array that stands in what a file of that name holds."""
+    import numpy as np
+
+    must = f"`{option}` must be a .npy file of numbers: {name}"
+    try:
+        array = np.load(content, allow_pickle=False)
+    except (ValueError, EOFError, BadZipFile) as error:
         kind = "holds objects" if "Object arrays" in str(error) else "is not one"
         raise CommandError(f"{must} {kind}. Save numbers with numpy.save.") from None
     if isinstance(array, np.lib.npyio.NpzFile):
@@ -43,6 +52,21 @@ def npy_file(option: str, name: str) -> Any:
 
 
 def text_file(option: str, name: str) -> tuple[NDArray[np.float64], str]:
+    """The numbers of a table of text in a file, and a sentence about its heading ("" where it has none)."""
+    must = f"`{option}` must be a table of numbers: {name}"
+    path = Path(name)
+    if path.is_dir():
+        raise CommandError(f"{must} is a folder. Name a file in it.")
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise CommandError(f"`{option}` names the file {name}, which does not exist. Name another.") from None
+    except OSError as error:
+        raise CommandError(f"{must} cannot be read ({error.strerror or error}). Use another.") from None
+    return text_numbers(option, name, content)
+
+
+def text_numbers(option: str, name: str, content: bytes) -> tuple[NDArray[np.float64], str]:
     """The numbers of a table of text, a row a line, and a sentence about its heading ("" where it has none).
 
     Columns are separated by commas, semicolons, tabs or spaces; what follows # is a comment.
@@ -50,17 +74,10 @@ def text_file(option: str, name: str) -> tuple[NDArray[np.float64], str]:
     import numpy as np
 
     must = f"`{option}` must be a table of numbers: {name}"
-    path = Path(name)
-    if path.is_dir():
-        raise CommandError(f"{must} is a folder. Name a file in it.")
     try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise CommandError(f"`{option}` names the file {name}, which does not exist. Name another.") from None
+        text = content.decode("utf-8")
     except UnicodeDecodeError:
         raise CommandError(f"{must} is no text. Save numbers with numpy.savetxt or numpy.save.") from None
-    except OSError as error:
-        raise CommandError(f"{must} cannot be read ({error.strerror or error}). Use another.") from None
     lines = [(at, line.partition("#")[0].strip()) for at, line in enumerate(text.splitlines(), 1)]
     lines = [(at, line) for at, line in lines if line]
     if not lines:

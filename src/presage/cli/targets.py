@@ -24,6 +24,7 @@ class Form(NamedTuple):
 
     pattern: str
     example: str
+    words: str
     made_by: str = ""  # class whose arguments are the numbers in their order; values with weights have none
     least: int = 1  # numbers that it takes
     most: int = 1
@@ -39,7 +40,7 @@ class Family(NamedTuple):
 
 MANY = 200_000  # values of a law from which on it is said how long an answer takes
 SECONDS_A_MILLION = (15.0, 150.0)  # rough: one run each on a busy machine, a million values (linear), 100,000 (softmax)
-MASSES = Form("masses:VALUE@WEIGHT,...", "masses:0@0.5,1@0.5")
+MASSES = Form("masses:VALUE@WEIGHT,...", "masses:0@0.5,1@0.5", "point masses")
 SINGULAR_VALUES = "singular values"
 BY_MASSES = ("PointMasses", "SingularValueMasses")  # classes that values and weights make
 FAMILIES = {  # by the class that a field declares
@@ -47,16 +48,21 @@ FAMILIES = {  # by the class that a field declares
         "eigenvalues",
         "a symmetric matrix",
         {
-            "mp": Form("mp:KAPPA_0", "mp:0.5", "MarchenkoPastur"),
-            "power": Form("power:GAMMA,D", "power:1.25,400", "PowerLaw", 2, 2),
+            "mp": Form("mp:KAPPA_0", "mp:0.5", "Marchenko-Pastur", "MarchenkoPastur"),
+            "power": Form("power:GAMMA,D", "power:1.25,400", "power law", "PowerLaw", 2, 2),
             "masses": MASSES,
-            "semicircle": Form("semicircle:VARIANCE,CENTRE", "semicircle:1,3", "Semicircle", 1, 2),
+            "semicircle": Form("semicircle:VARIANCE,CENTRE", "semicircle:1,3", "semicircle", "Semicircle", 1, 2),
         },
     ),
     "presage.laws.rectangular_law.RectangularLaw": Family(
         SINGULAR_VALUES,
         "a matrix without symmetry",
-        {"product": Form("product:RANK,ASPECT", "product:0.5,2", "GaussianProduct", 1, 2), "masses": MASSES},
+        {
+            "product": Form(
+                "product:RANK,ASPECT", "product:0.5,2", "product of Gaussian factors", "GaussianProduct", 1, 2
+            ),
+            "masses": MASSES,
+        },
     ),
 }
 

@@ -24,6 +24,7 @@ KAPPA_0 = Number(
     usual_up_to=10.0,
     hint="it is a fraction, and a rank of 30 at d = 400 is 0.075",
     remedy="Use for example <kappa_0=0.5>; for a target of vanishing rank use a small value such as 0.01.",
+    span=(0.02, 2.0),
 )
 
 

@@ -20,6 +20,7 @@ GAMMA = Number(
     at_most=50.0,
     example=1.25,
     reason="eigenvalue i of the target is proportional to i^-gamma",
+    span=(0.55, 3.0),
 )
 D = Number(
     "number of eigenvalues of the target",
@@ -29,6 +30,7 @@ D = Number(
     whole=True,
     reason="it is the number of eigenvalues of the target",
     remedy="Use the dimension of the layer, for example <d=400>.",
+    span=(10, 1000),
 )
 
 

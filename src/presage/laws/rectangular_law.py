@@ -23,6 +23,7 @@ ASPECT = Number(
     at_most=1e4,
     reason="it is the longer side of the matrix over the shorter one, and a matrix and its transpose are the same",
     remedy="Use its inverse if it is below one, for example <aspect=2.0>.",
+    span=(1.0, 6.0),
 )
 
 

@@ -13,8 +13,14 @@ from presage.laws.spectral_law import Complexes, Floats, SpectralLaw
 from presage.protocol.fields import Declared, Number, declared
 
 REMEDY = "Use for example Semicircle(variance=1.0, centre=0.0); a variance of 0 is PointMasses([centre])."
-VARIANCE = Number("variance of the law", above=0.0, reason="a semicircle has a radius 2 sqrt(variance)", remedy=REMEDY)
-CENTRE = Number("mean of the law", remedy=REMEDY)
+VARIANCE = Number(
+    "variance of the law",
+    above=0.0,
+    reason="a semicircle has a radius 2 sqrt(variance)",
+    remedy=REMEDY,
+    span=(0.05, 4.0),
+)
+CENTRE = Number("mean of the law", remedy=REMEDY, span=(-4.0, 4.0))
 
 
 @final

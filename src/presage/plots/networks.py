@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,25 @@ FEWEST, MOST = 8, 40  # bins
 STEPS = (BLACK, ORANGE, GREEN, SKY)
 
 
+class Histogram(NamedTuple):
+    """What networks of one dimension learned: densities between edges, and the part that is zero where it is known."""
+
+    edges: Floats
+    heights: Floats
+    zero: float | None
+
+
+def histogram(ensemble: Any, edges: Floats | None = None) -> Histogram:
+    """The histogram of what is not zero; its area is the part of all that is not zero."""
+    kind = ensemble.arrays[0]
+    values = _not_zero(ensemble, kind)
+    edges = _edges(values) if edges is None else edges
+    counts, _ = np.histogram(values, edges)
+    whole = max(ensemble.values(kind).size, 1)
+    zero = None if _fraction(ensemble) is None else 1.0 - values.size / whole
+    return Histogram(edges, counts / (whole * np.diff(edges)), zero)
+
+
 def histogram_panel(ensembles: Sequence[Any], learned: Learned | None = None) -> Panel:
     """Histograms of what is not zero, one a dimension, over the predicted density where there is one."""
     kind = ensembles[0].arrays[0]
@@ -26,21 +45,21 @@ def histogram_panel(ensembles: Sequence[Any], learned: Learned | None = None) ->
     def draw(axes: Any) -> None:
         if learned is not None:
             shade(axes, learned, f"predicted (zero: {percent(learned.zero)})")
-        nonzero = [_not_zero(ensemble, kind) for ensemble in ensembles]
-        together = np.concatenate(nonzero)
-        bins = np.histogram_bin_edges(together, int(np.clip(np.sqrt(together.size), FEWEST, MOST)))
+        edges = _edges(np.concatenate([_not_zero(ensemble, kind) for ensemble in ensembles]))
         top = 0.0 if learned is None else ceiling([learned])
-        for index, (ensemble, values) in enumerate(zip(ensembles, nonzero, strict=True)):
-            counts, _ = np.histogram(values, bins)
-            whole = max(ensemble.values(kind).size, 1)
-            heights = counts / (whole * np.diff(bins))
-            zero = "" if _fraction(ensemble) is None else f" (zero: {percent(1.0 - values.size / whole)})"
+        for index, ensemble in enumerate(ensembles):
+            found = histogram(ensemble, edges)
+            zero = "" if found.zero is None else f" (zero: {percent(found.zero)})"
             label = f"trained, d = {ensemble.d}{zero}"
-            axes.stairs(heights, bins, color=STEPS[index % len(STEPS)], linewidth=1.2, label=label)
-            top = max(top, 1.08 * float(heights.max(initial=0.0)))
+            axes.stairs(found.heights, edges, color=STEPS[index % len(STEPS)], linewidth=1.2, label=label)
+            top = max(top, 1.08 * float(found.heights.max(initial=0.0)))
         axes.set(xlabel=one_of(kind.replace("_", " ")), ylabel="density", ylim=(0.0, top or 1.0))
 
     return Panel("spectrum", draw, 5.8, 3.6)
+
+
+def _edges(values: Floats) -> Floats:
+    return np.histogram_bin_edges(values, int(np.clip(np.sqrt(values.size), FEWEST, MOST)))
 
 
 def _fraction(ensemble: Any) -> str | None:

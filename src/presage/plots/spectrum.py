@@ -27,7 +27,7 @@ def spectrum_panel(
 
     def draw(axes: Any) -> None:
         shown = [] if isinstance(learned, str) else [learned]
-        behind = None if target is None else Learned.of_law(target, words)
+        behind = target if target is None or isinstance(target, Learned) else Learned.of_law(target, words)
         top = ceiling(shown or ([behind] if behind else []))
         if behind is not None:
             _target(axes, behind, top)

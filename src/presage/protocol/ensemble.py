@@ -216,6 +216,30 @@ def train_ensemble(
     return ensemble
 
 
+def joined(ensembles: Sequence[Ensemble]) -> Ensemble:
+    """Ensembles of one problem, size and trainer as one: their seeds side by side, each of which is there once."""
+    first, *others = ensembles
+    for other in others:
+        if (other.problem, other.d, other.trainer) != (first.problem, first.d, first.trainer):
+            reason = "networks side by side have learned the same in the same way"
+            got = f"{first.d} and {other.d}" if first.d != other.d else "two problems or two trainers"
+            raise checks.complaint(
+                "ensembles", "be of one problem, d and trainer", reason, got, "Compare them instead."
+            )
+    seeds = seed_numbers([seed for ensemble in ensembles for seed in ensemble.seeds])
+    changed: dict[str, Any] = {"seeds": seeds, "failures": {}}
+    for one in ensembles:
+        changed["failures"] |= one.failures
+    changed["notes"] = tuple(dict.fromkeys(line for one in ensembles for line in one.notes))
+    for each in dataclasses.fields(first):
+        values = [getattr(one, each.name) for one in ensembles]
+        if each.name in RAGGED and values[0] is not None:
+            changed[each.name] = tuple(row for value in values for row in value)
+        elif isinstance(values[0], np.ndarray):
+            changed[each.name] = np.concatenate(values)
+    return dataclasses.replace(first, **changed)
+
+
 def run(setting: Setting, seed: int, threads: int, words: Sequence[str] = ()) -> Outcome | Failure:
     """Train and measure the network of one seed; a computation that fails is a result, with its reason.
 

@@ -25,6 +25,7 @@ from typing import Any, Literal, final
 from presage.protocol import checks
 
 KEY = "presage"  # of a declaration in the metadata of a field
+WIDE, FEW = 100.0, 4.0  # how far a slider goes on either side of a value by its logarithm, and up to how many times it
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ class Number(Declaration):
     plays_no_part_in: tuple[str, ...] = ()  # verbs whose answer does not depend on it
     usual_up_to: float | None = None  # beyond this, which is allowed, another unit may be meant
     hint: str = ""  # what to say then
+    span: tuple[float, float] | None = None  # ends of a slider; values beyond are typed
 
     def checked(self, name: str, value: Any) -> Any:
         if self.optional and value is None:
@@ -86,6 +88,17 @@ class Number(Declaration):
     def axis(self, name: str) -> str:
         """The label of an axis along this number."""
         return self.label or self.words or name.replace("_", " ")
+
+    def span_about(self, value: float) -> tuple[float, float]:
+        """Ends of a slider: those that are declared, else a range about a value, within what is allowed."""
+        if self.span is not None:
+            return self.span
+        size = max(abs(value), abs(self.example or 0.0)) or 1.0
+        below, above = (size / WIDE, size * WIDE) if self.scale == "logarithmic" else (min(0.0, value), FEW * size)
+        least = self.at_least if self.above is None else max(below, self.above)
+        low = below if least is None else max(below, least)
+        high = above if self.at_most is None else min(above, self.at_most)
+        return low, high
 
 
 @final

@@ -45,6 +45,7 @@ ALPHA = Number(
     usual_up_to=1000.0,
     hint="a number of samples is told together with its dimension, <n=20000> and <d=400>",
     plays_no_part_in=("thresholds", "recovery"),
+    span=(0.02, 40.0),
 )
 NOISE = Number(
     "variance of the label noise",
@@ -55,6 +56,7 @@ NOISE = Number(
     example=0.5,
     reason="it is the variance of the label noise, and beyond 1e6 the labels hold nothing of the target",
     remedy="Use for example <noise=0.5>, or <noise=0.0> for clean labels.",
+    span=(0.0, 2.0),
 )
 KAPPA = Number(
     "width of the student over the dimension, m/d",
@@ -69,6 +71,7 @@ KAPPA = Number(
     hint="a width of 100 at d = 400 is <kappa=0.25>",
     remedy="Use for example <kappa=1.0>.",
     plays_no_part_in=("bayes_optimal",),
+    span=(0.05, 2.0),
 )
 WEIGHT_DECAY = Number(
     "weight decay on the factors of the layer",
@@ -81,6 +84,7 @@ WEIGHT_DECAY = Number(
     reason="it is the price of the weights",
     remedy="Use for example <weight_decay=0.01>, or <weight_decay=0.0> with <ridgeless()>.",
     plays_no_part_in=("bayes_optimal", "thresholds", *LIMITS),
+    span=(1e-4, 10.0),
 )
 RIDGE = Number(
     "ridge on a matrix that is trained entry by entry",
@@ -93,6 +97,7 @@ RIDGE = Number(
     reason="it is the price of the weights",
     remedy="Use for example <ridge=0.01>, or <ridge=0.0> with <ridgeless()>.",
     plays_no_part_in=("bayes_optimal", "thresholds", *LIMITS),
+    span=(1e-4, 10.0),
 )
 STRENGTH = Number(  # of one part of an elastic net
     "strength of a penalty",
@@ -103,6 +108,7 @@ STRENGTH = Number(  # of one part of an elastic net
     reason="it is the strength of a penalty",
     remedy="Use for example <nuclear=0.1> and <ridge=0.05>.",
     plays_no_part_in=("bayes_optimal", "thresholds"),
+    span=(1e-3, 10.0),
 )
 N_TOKENS = Number(
     "tokens of a sequence",
@@ -116,6 +122,7 @@ N_TOKENS = Number(
     reason="the softmax of a single entry is 1 whatever the weights, nothing can be learned",
     too_large="a sample has a score for every pair of tokens, and more than that are not supported",
     remedy="Use for example <n_tokens=2>; for one token use <quadratic_network>.",
+    span=(2, 8),
 )
 N_TOKENS_FROM_ONE = Number(
     N_TOKENS.words,
@@ -129,6 +136,7 @@ N_TOKENS_FROM_ONE = Number(
     reason="a sample has at least one token",
     too_large=N_TOKENS.too_large,
     remedy="Use for example <n_tokens=2>; for one token use <quadratic_network>.",
+    span=(1, 8),
 )
 N_TOKENS_LINEAR = replace(N_TOKENS_FROM_ONE, default=2, example=2)
 BETA = Number(
@@ -141,6 +149,7 @@ BETA = Number(
     example=1.0,
     reason="it is the inverse temperature of a softmax",
     remedy="Use for example <beta=1.0>; leave <beta_0> out to give the target the learner's <beta>.",
+    span=(0.1, 10.0),
 )
 BETA_0 = Number(
     "that of the target, if it is another",
@@ -152,6 +161,7 @@ BETA_0 = Number(
     scale="logarithmic",
     reason=BETA.reason,
     remedy=BETA.remedy,
+    span=(0.1, 10.0),
 )
 THRESHOLD = Number(
     "residual beyond which the loss grows linearly",
@@ -162,6 +172,7 @@ THRESHOLD = Number(
     reason="it is the residual beyond which the loss grows linearly",
     remedy="Use for example <threshold=1.0>.",
     plays_no_part_in=("bayes_optimal",),
+    span=(0.05, 20.0),
 )
 
 TEST_ERROR = Observable(

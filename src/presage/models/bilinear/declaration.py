@@ -31,6 +31,7 @@ ALPHA = Number(
     usual_up_to=1000.0,
     hint="a number of samples is told together with its dimension, <n=20000> and <d=400>",
     plays_no_part_in=("thresholds",),
+    span=(0.02, 40.0),
 )
 NOISE = Number(
     "variance of the label noise",
@@ -41,6 +42,7 @@ NOISE = Number(
     example=0.5,
     reason="it is the variance of the label noise",
     remedy="Use for example <noise=0.5>, or <noise=0.0> for clean labels.",
+    span=(0.0, 2.0),
 )
 WEIGHT_DECAY = Number(
     "weight decay on both factors of the matrix",
@@ -54,6 +56,7 @@ WEIGHT_DECAY = Number(
     reason="it multiplies the squared norm of both factors",
     remedy="Use for example <weight_decay=0.1>, <weight_decay=0.0> for its limit, or None where nothing is trained.",
     plays_no_part_in=("bayes_optimal", "thresholds"),
+    span=(1e-4, 10.0),
 )
 N_TOKENS = Number(
     "tokens of a sequence",

@@ -29,6 +29,7 @@ ALPHA = Number(
     usual_up_to=1000.0,
     hint="a number of samples is told together with its dimension, <n=20000> and <d=400>",
     plays_no_part_in=("thresholds",),
+    span=(0.02, 40.0),
 )
 WEIGHT_DECAY = Number(
     "weight decay on both factors of the vector",
@@ -41,6 +42,7 @@ WEIGHT_DECAY = Number(
     reason="it multiplies the squared norm of both factors",
     remedy="Use for example <weight_decay=0.1>, or <weight_decay=0.0> for its limit.",
     plays_no_part_in=("thresholds",),
+    span=(1e-4, 10.0),
 )
 NOISE = Number(
     "variance of the label noise",
@@ -51,6 +53,7 @@ NOISE = Number(
     example=0.5,
     reason="it is the variance of the label noise",
     remedy="Use for example <noise=0.5>, or <noise=0.0> for clean labels.",
+    span=(0.0, 2.0),
 )
 DRAW = Choice(
     'whether the law is of the entries ("fixed") or of the standard deviations of Gaussian ones ("gaussian")',

@@ -40,6 +40,7 @@ from presage.protocol.errors import TrainError
 from presage.protocol.fields import declared
 from presage.protocol.trainer import DAMPING, STEPS, TOL, Trainer
 from presage.training.anderson import mixing_weights
+from presage.training.history import step_of
 from presage.training.lbfgs import LBFGS
 from presage.training.proximal_gradient import ProximalGradient
 
@@ -341,7 +342,7 @@ class AMP(Trainer):
         S = best = np.zeros((objective.d, objective.d))
         least, Lambda, step = inf, 1.0, inf
         for state, step in islice(self.states(objective, mixed=mixed), self.steps - len(history)):
-            history.append((perf_counter() - began, state.loss))
+            history.append(step_of(began, state.loss))
             if state.loss < least:  # of the S that the iteration started from
                 best, least = S, state.loss
             S, Lambda = state.S, state.Lambda

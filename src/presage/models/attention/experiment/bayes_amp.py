@@ -20,6 +20,7 @@ from presage.models.attention.experiment.fit import Certificate, Fit
 from presage.models.attention.experiment.objective import Objective
 from presage.protocol.errors import TrainError
 from presage.training.bayes_amp import HOVERING, BayesAMP
+from presage.training.history import step_of
 
 PATIENCE = 12  # iterations without a shorter step before it stops
 
@@ -96,7 +97,7 @@ def posterior_mean(trainer: BayesAMP, objective: Objective, rng: np.random.Gener
     began = perf_counter()
     history, step = [], inf
     for state, moved in states(trainer, objective):
-        history.append((perf_counter() - began, state.V))
+        history.append(step_of(began, state.V))
         step = moved
     loss = objective.loss_at(state.S)
     converged = step <= max(trainer.tol, HOVERING)

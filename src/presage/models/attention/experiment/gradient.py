@@ -15,6 +15,7 @@ from presage.models.attention.penalties.frobenius import Frobenius
 from presage.models.attention.penalties.nuclear_psd import NuclearPSD
 from presage.protocol import checks
 from presage.training.adam import Adam, AdamState
+from presage.training.history import step_of
 from presage.training.lbfgs import LBFGS
 from presage.training.quasi_newton import quasi_newton
 
@@ -71,7 +72,7 @@ class _Watch:
         return evaluation
 
     def record(self, value: float) -> bool:
-        self.history.append((perf_counter() - self.began, value))
+        self.history.append(step_of(self.began, value))
         return self.relative <= self.tol
 
     def fit(self, A: Floats, limit: str) -> tuple[Fit, bool]:

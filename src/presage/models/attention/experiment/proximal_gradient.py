@@ -14,6 +14,7 @@ from presage.protocol import checks
 from presage.training.accelerated import Iterate, accelerated, next_momentum, points_uphill
 from presage.training.curvature import MARGIN, power_iteration
 from presage.training.duality import LOOK
+from presage.training.history import step_of
 from presage.training.proximal_gradient import ProximalGradient
 
 ROUNDINGS = 200.0  # a gap is not known better than this many rounding errors
@@ -122,7 +123,7 @@ class _Way:
 
     def record(self, loss: float, S: Floats) -> float:
         whole = loss + self.objective.penalty_at(S)
-        self.history.append((perf_counter() - self.began, whole))
+        self.history.append(step_of(self.began, whole))
         return whole
 
     def certificate(self, here: Iterate, Lambda: float) -> Certificate:
