@@ -20,10 +20,11 @@ WORKERS ?= 2
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test slow long bench docs lint types clean
+.PHONY: help demo page screenshots test slow long bench docs lint types clean
 
 help:
 	@echo "make demo    draw and print the main result"
+	@echo "make page    open the page with the sliders in the browser"
 	@echo "make test    lint, type-check and test"
 	@echo "make slow    the tests that take long"
 	@echo "make long    ten thousand random problems, an hour or so; goes on where it was interrupted"
@@ -34,6 +35,13 @@ help:
 
 demo: $(INSTALLED)
 	$(BIN)/python -m presage.demo
+
+page: $(INSTALLED)
+	$(BIN)/presage page
+
+# What the tests of the page see, for the documentation; they need Chromium and its driver.
+screenshots: $(INSTALLED)
+	PRESAGE_SCREENSHOTS=docs/screenshots $(BIN)/python -m pytest -q -m slow tests/page/test_browser.py
 
 test: lint types
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
@@ -54,6 +62,7 @@ bench: $(INSTALLED)
 	$(BIN)/python bench/core.py
 	$(BIN)/python bench/scaling.py
 	$(BIN)/python bench/views.py
+	$(BIN)/python bench/page.py
 	$(BIN)/python bench/training.py
 
 # A warning is an error: a link that leads nowhere, a cell that fails, a docstring that cannot be read.

@@ -29,8 +29,14 @@ WITNESSES = {
 }
 ENGINES = {"spectra": "theory", "solving": "theory", "training": "experiment"}  # engines, and whose they are
 # From the inside out: each may import those before it; nothing inside imports one.
-VIEWS = ("saved", "sweeps", "plots", "figures", "cli")
-KNOWS_NO_MODEL = ("saved", "sweeps", "plots", "cli")  # the published figures are pictures of certain models by nature
+VIEWS = ("saved", "sweeps", "plots", "figures", "cli", "page")
+KNOWS_NO_MODEL = (
+    "saved",
+    "sweeps",
+    "plots",
+    "cli",
+    "page",
+)  # the published figures are pictures of certain models by nature
 BANNED_NAMES = {"base", "common", "helper", "helpers", "util", "utils"}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from presage.cli import classify, figure, lookup, predictions, scaling, spectrum, sweep, training
+from presage.cli import classify, figure, lookup, page, predictions, scaling, spectrum, sweep, training
 from presage.cli.errors import (
     DONE,
     FAILED,
@@ -169,6 +169,7 @@ for _module, _command, _cls in (
     (sweep, sweep.sweep, ProblemCommand),
     (classify, classify.classify, Command),
     (figure, figure.figure, Command),
+    (page, page.page, Command),
     (lookup, lookup.where, Command),
     (lookup, lookup.cite, Command),
     (lookup, lookup.demo, Command),

@@ -7,6 +7,7 @@ EXTRAS = {  # as pyproject.toml has them, without the versions
     "cluster": ("dask-jobqueue", "distributed"),
     "docs": ("furo", "myst-nb", "sphinx"),
     "lasso": ("scikit-learn",),
+    "page": ("fastapi", "uvicorn", "websockets"),
 }
 
 

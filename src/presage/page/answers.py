@@ -1,0 +1,117 @@
+"""What a process computes for the page: each answer is a function that tells plain numbers and words by `tell`.
+
+A question travels as plain data, so that a process that hangs can be ended at any time and another asked instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import isfinite, isnan, nan
+from time import perf_counter
+from typing import Any
+
+from presage.page.asked import Asked
+from presage.page.spectrum import drawn
+from presage.plots.learned import Learned, learned_by
+from presage.protocol import numbers
+from presage.protocol.errors import ComputationError, InputError
+from presage.protocol.observables import Observable
+from presage.protocol.tabulated import hints_of, lines_of
+
+Tell = Callable[[Any], None]
+DRAFT = 1e-2  # relative accuracy of the first answer, where a theory takes averages
+SAMPLES = "alpha"  # what a threshold is a number of
+
+
+def point(tell: Tell, model: str, fields: Mapping[str, str], draft: bool) -> None:
+    """The numbers of a problem, their error bars and the spectrum that is learned."""
+    import presage as ps
+
+    began = perf_counter()
+    asked = Asked(model, fields)
+    problem = asked.problem()
+    coarse = _coarse(asked.verb, problem) if draft else {}
+    result = getattr(ps, asked.verb)(problem, **coarse)
+    learned = learned_by(result)
+    target = getattr(result, "target_law", None)
+    behind = None if target is None else drawn(Learned.of_law(target, ""))
+    tell(
+        {
+            "kind": "point",
+            "stage": "draft" if coarse else "refined",
+            "title": asked.given.title(),
+            "rows": [_row(*line) for line in lines_of(result)],
+            "caveats": list(dict.fromkeys(result.caveats)),
+            "hints": list(hints_of(problem)),
+            "words": learned.words if isinstance(learned, Learned) else getattr(result, "spectrum_of", None),
+            "spectrum": drawn(learned) if isinstance(learned, Learned) else None,
+            "no_spectrum": learned if isinstance(learned, str) else "",
+            "target": behind,
+            "seconds": perf_counter() - began,
+        }
+    )
+
+
+def _coarse(verb: str, problem: Any) -> dict[str, float]:
+    """What makes an answer a draft; nothing where a model has but one accuracy."""
+    import presage as ps
+
+    return {"accuracy": DRAFT} if "accuracy" in ps.option_names(getattr(ps, verb), problem) else {}
+
+
+def _row(name: str, value: float, bar: float, words: str) -> dict[str, Any]:
+    """A number with its texts as the command line has them."""
+    value_cell, bar_text = numbers.cells(value if isnan(bar) else numbers.Measured(value, bar))
+    text = value_cell if isinstance(value_cell, str) else value_cell(numbers.MOST_DIGITS)
+    return {"name": name, "words": words, "value": value, "bar": bar, "text": text, "bar_text": bar_text}
+
+
+def cells(
+    tell: Tell, model: str, fields: Mapping[str, str], at: Sequence[Mapping[str, float]], verb: str | None, draft: bool
+) -> None:
+    """The numbers at several places, one after the other; a place that fails has its reason instead."""
+    asked = Asked(model, fields)
+    tell([_cell(asked, place, verb or asked.verb, draft) for place in at])
+
+
+def _cell(asked: Asked, place: Mapping[str, float], verb: str, draft: bool) -> dict[str, Any]:
+    import presage as ps
+
+    try:
+        problem = asked.problem(place)
+        result = getattr(ps, verb)(problem, **(_coarse(verb, problem) if draft else {}))
+    except (ComputationError, InputError) as error:  # the others of the curve may have an answer
+        return {"failed": str(error)}
+    return {
+        "values": {line.name: [line.value, line.bar] for line in lines_of(result)},
+        "caveats": list(dict.fromkeys(result.caveats)),
+    }
+
+
+def marks(tell: Tell, model: str, fields: Mapping[str, str]) -> None:
+    """The thresholds of a problem, those that hold at its noise; none where they are not known."""
+    import presage as ps
+
+    asked = Asked(model, fields)
+    problem = asked.problem()
+    try:
+        found = ps.thresholds(problem)
+    except (InputError, ComputationError):  # a problem whose thresholds are not known has a curve all the same
+        tell([])
+        return
+    noisy = getattr(problem, "noise", 0.0) > 0.0
+    shown = [one for one in found.observables if not (noisy and one.clean_only)]
+    tell([mark for one in shown if (mark := _mark(one, float(getattr(found, one.name, nan)))) is not None])
+
+
+def _mark(one: Observable, at: float) -> dict[str, Any] | None:
+    if not isfinite(at):
+        return None
+    return {
+        "name": one.name,
+        "words": one.words,
+        "label": one.axis,
+        "at": at,
+        "text": numbers.text(at),
+        "brief": one.brief,
+    }

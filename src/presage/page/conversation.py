@@ -1,0 +1,255 @@
+"""One open page: what it asks, what it is told, and that a newer question ends the older one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from math import isfinite
+from time import monotonic
+from typing import Any, final
+
+from presage.page import messages
+from presage.page.asked import Asked, FieldError
+from presage.page.bounds import within
+from presage.page.described import BESIDE
+from presage.page.grids import Side, coarse_to_fine, coarse_to_fine_cells, side
+from presage.page.messages import Message, UnreadableError
+from presage.page.pool import AnswerError, Pool
+from presage.page.remembered import Remembered, key
+from presage.protocol.errors import InputError
+
+# The smaller the sooner; drafts and refined points have processes that are kept free for them.
+DRAFT, REFINED, CURVE, FINE_CURVE, MAP, FINE_MAP, TRAINING = range(7)
+REST = 0.12  # seconds that a slider rests before its answer is refined
+TOGETHER = 0.1  # seconds of work that are handed to a process at a time: after that another question may come first
+MOST_TOGETHER = 64  # cells
+WAITING = "Other networks are being trained: these are next."
+Send = Callable[[str], Awaitable[None]]
+
+
+@final
+class Conversation:
+    """What is said to one page."""
+
+    def __init__(
+        self, send: Send, names: Collection[str], answering: Pool, training: Pool, remembered: Remembered
+    ) -> None:
+        self._send, self._names = send, names
+        self._answering, self._training, self._remembered = answering, training, remembered
+        self._running: dict[str, tuple[int, asyncio.Task[None]]] = {}
+
+    async def hear(self, text: str) -> None:
+        """Take a question up; the older one of its kind is ended."""
+        try:
+            asked = messages.read(text)
+            if asked.ask == "stop":
+                await self._stop(asked)
+                return
+            if asked.model not in self._names:  # a name may lead to a module, and is not followed for whoever asks
+                raise UnreadableError(f"There is no model {asked.model!r} on this page.", asked.number)
+        except UnreadableError as error:
+            await self._tell(error.number, {"kind": "error", "field": None, "message": error.message})
+            return
+        self._end(asked.ask)
+        self._running[asked.ask] = asked.number, asyncio.ensure_future(self._answer(asked))
+
+    def end(self) -> None:
+        """The page is closed: nothing of it is computed any more."""
+        for what in [*self._running]:
+            self._end(what)
+
+    def _end(self, what: str) -> int | None:
+        """End the running question of a kind; its number, where there is one."""
+        number, task = self._running.pop(what, (None, None))
+        if task is None or task.done():
+            return None
+        task.cancel()
+        return number
+
+    async def _stop(self, asked: Message) -> None:
+        number = self._end(asked.text("what"))
+        if number is not None:
+            await self._tell(number, {"kind": "end", "stopped": True})
+
+    async def _tell(self, number: int | None, content: Mapping[str, Any]) -> None:
+        await self._send(json.dumps({"id": number, **_plain(content)}, allow_nan=False))
+
+    async def _answer(self, asked: Message) -> None:
+        answer = {"point": self._point, "curve": self._curve, "map": self._map, "train": self._train}
+        try:
+            await answer.get(asked.ask, self._take)(asked)
+        except UnreadableError as error:
+            await self._tell(asked.number, {"kind": "error", "field": None, "message": error.message})
+        except (AnswerError, FieldError) as error:
+            await self._tell(asked.number, {"kind": "error", "field": error.field, "message": error.message})
+        except InputError as error:
+            await self._tell(asked.number, {"kind": "error", "field": error.name, "message": str(error)})
+        await self._tell(asked.number, {"kind": "end"})
+
+    async def _point(self, asked: Message) -> None:
+        """A draft at once, and when the slider has rested the refined answer."""
+        refined = key("point", asked.model, asked.fields, False)
+        known = self._remembered.get(refined)
+        if known is None:
+            first = await self._one_point(asked, draft=True, urgency=DRAFT)
+            if first["stage"] == "draft":
+                await asyncio.sleep(REST)
+                await self._one_point(asked, draft=False, urgency=REFINED)
+        else:
+            await self._tell(asked.number, known)
+
+    async def _one_point(self, asked: Message, *, draft: bool, urgency: int) -> dict[str, Any]:
+        known_by = key("point", asked.model, asked.fields, draft)
+        answer = self._remembered.get(known_by)
+        if answer is None:
+            answer = await self._answering.answer("point", urgency, model=asked.model, fields=asked.fields, draft=draft)
+            answer = _plain(answer)
+            self._remembered.put(known_by, answer)
+        await self._tell(asked.number, answer)
+        return dict(answer)
+
+    async def _curve(self, asked: Message) -> None:
+        """Numbers along a field, coarse to fine, as a draft and refined; thresholds, and other verbs beside."""
+        problem = Asked(asked.model, asked.fields)
+        points = within("points", asked.whole("points"), least=2)
+        along = side(problem, asked.text("along"), asked.number_of("low"), asked.number_of("high"), points)
+        beside = [verb for verb in asked.words("beside") if verb in BESIDE and problem.chosen.lacks(verb) is None]
+        await self._tell(
+            asked.number, {"kind": "axis", "x": along.places, "label": along.label, "logarithmic": along.logarithmic}
+        )
+        order = coarse_to_fine(len(along.places))
+        places = {index: {along.field: along.places[index]} for index in order}
+        caveats: list[str] = []
+        await self._spread(asked, places, None, True, CURVE, caveats)
+        if "thresholds" in (problem.chosen.model.verbs if problem.chosen.model else ()):
+            await self._marks(asked, along)
+        for verb in beside:
+            await self._spread(asked, places, verb, True, CURVE, [])
+        caveats.clear()
+        await self._spread(asked, places, None, False, FINE_CURVE, caveats)
+        for verb in beside:
+            await self._spread(asked, places, verb, False, FINE_CURVE, [])
+        await self._tell(asked.number, {"kind": "caveats", "caveats": list(dict.fromkeys(caveats))})
+
+    async def _marks(self, asked: Message, along: Side) -> None:
+        """The thresholds that lie within a curve along the number of samples."""
+        from presage.page.answers import SAMPLES
+
+        if along.field != SAMPLES:
+            return
+        found = await self._answering.answer("marks", CURVE, model=asked.model, fields=asked.fields)
+        inside = [mark for mark in found if mark["brief"] and along.places[0] <= mark["at"] <= along.places[-1]]
+        await self._tell(asked.number, {"kind": "marks", "marks": inside})
+
+    async def _map(self, asked: Message) -> None:
+        """Numbers over two fields, a coarse picture of the whole first."""
+        problem = Asked(asked.model, asked.fields)
+        count = within("side", asked.whole("side"), least=2)
+        across = side(problem, asked.text("across"), *asked.pair("across_range"), count)
+        up = side(problem, asked.text("up"), *asked.pair("up_range"), count)
+        if across.field == up.field:
+            raise FieldError(None, f"A map needs two fields. Got {across.field} twice. Choose another for one side.")
+        axes = {"x": across.places, "x_label": across.label, "x_logarithmic": across.logarithmic}
+        axes |= {"y": up.places, "y_label": up.label, "y_logarithmic": up.logarithmic}
+        await self._tell(asked.number, {"kind": "axes", **axes})
+        cells = coarse_to_fine_cells(len(across.places), len(up.places))
+        places = {(i, j): {across.field: across.places[i], up.field: up.places[j]} for i, j in cells}
+        await self._spread(asked, places, None, True, MAP, [])
+
+    async def _spread(
+        self,
+        asked: Message,
+        places: Mapping[Any, Mapping[str, float]],
+        verb: str | None,
+        draft: bool,
+        urgency: int,
+        caveats: list[str],
+    ) -> None:
+        """Compute cells on all processes, a little at a time, and tell them as they come."""
+        which = {"which": "here" if verb is None else verb, "stage": "draft" if draft else "refined"}
+        names = {
+            at: key("cell", asked.model, asked.fields, sorted(place.items()), verb, draft)
+            for at, place in places.items()
+        }
+        known = {at: cell for at in places if (cell := self._remembered.get(names[at])) is not None}
+        await self._tell_cells(asked, which, known, caveats)
+        left = deque(at for at in places if at not in known)
+        size = 1
+
+        async def hand_out() -> None:
+            nonlocal size
+            while left:
+                some = [left.popleft() for _ in range(min(size, len(left)))]
+                began = monotonic()
+                found = await self._answering.answer(
+                    "cells",
+                    urgency,
+                    model=asked.model,
+                    fields=asked.fields,
+                    at=[places[at] for at in some],
+                    verb=verb,
+                    draft=draft,
+                )
+                each = (monotonic() - began) / len(some)
+                size = int(min(max(TOGETHER / max(each, 1e-6), 1), MOST_TOGETHER, 2 * size))
+                cells = dict(zip(some, map(_plain, found), strict=True))
+                for at, cell in cells.items():
+                    self._remembered.put(names[at], cell)
+                await self._tell_cells(asked, which, cells, caveats)
+
+        await _together(hand_out() for _ in range(self._answering.size - self._answering.reserved))
+
+    async def _tell_cells(
+        self, asked: Message, which: Mapping[str, str], cells: Mapping[Any, dict[str, Any]], caveats: list[str]
+    ) -> None:
+        caveats += [line for cell in cells.values() for line in cell.get("caveats", ())]
+        if cells:
+            told = [
+                {**_place(at), **{name: cell[name] for name in cell if name != "caveats"}} for at, cell in cells.items()
+            ]
+            await self._tell(asked.number, {"kind": "cells", **which, "cells": told})
+
+    async def _train(self, asked: Message) -> None:
+        """Train networks and tell of them as they come."""
+        if self._training.busy:
+            await self._tell(asked.number, {"kind": "waiting", "words": WAITING})
+        arguments = {"d": asked.wholes("d"), "seeds": asked.whole("seeds"), "trainer": asked.optional_text("trainer")}
+        told = self._training.ask("train", TRAINING, model=asked.model, fields=asked.fields, **arguments)
+        async for answer in told:
+            await self._tell(asked.number, answer)
+
+    async def _take(self, asked: Message) -> None:
+        """The Python and the command of what is on the screen."""
+        texts = await self._answering.answer("take", REFINED, model=asked.model, fields=asked.fields, screen=asked.rest)
+        await self._tell(asked.number, {"kind": "take", "texts": texts})
+
+
+async def _together(tasks: Iterable[Awaitable[None]]) -> None:
+    """All of these at a time; where one fails, or this is cancelled, none goes on."""
+    running = [asyncio.ensure_future(task) for task in tasks]
+    try:
+        await asyncio.gather(*running)
+    finally:
+        for task in running:
+            task.cancel()
+        for task in running:
+            with suppress(asyncio.CancelledError, AnswerError):
+                await task
+
+
+def _place(at: Any) -> dict[str, int]:
+    return {"i": at[0], "j": at[1]} if isinstance(at, tuple) else {"i": at}
+
+
+def _plain(value: Any) -> Any:
+    """The same with null for what is not a finite number, which JSON has no word for."""
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {name: _plain(inner) for name, inner in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(inner) for inner in value]
+    return value

@@ -1,0 +1,194 @@
+// Train it: real networks, watched while they train, and what the comparison says.
+
+import { byId, make, onceAFrame, say, sentences } from "./dom.js";
+import { general, numberOf } from "./numbers.js";
+import { at, colours, inside, legendEntry, Plot } from "./plot.js";
+import { announce, on, problem, problemKey, shownToTests, state } from "./state.js";
+import { forgetTrained, keepTrained } from "./trained.js";
+
+const LOOKS = [["blue", undefined], ["orange", [7, 4]], ["green", [2, 3]], ["pink", [9, 3, 2, 3]]];
+
+let plot;
+let run = null;
+let drawLosses;
+
+/** Prepares the panel. */
+export function startTraining() {
+  plot = new Plot(byId("losses"));
+  drawLosses = onceAFrame(draw);
+  on("model", () => fillTraining({}));
+  on("problem", belongs);
+  on("theme", drawLosses);
+  on("lost", () => run?.isRunning && finish("The connection was lost, and the training with it. Press Train to begin again."));
+  byId("train").addEventListener("click", () => (run?.isRunning ? cancel() : begin()));
+  for (const id of ["train-d", "train-seeds", "train-trainer"]) byId(id).addEventListener("change", () => announce("address"));
+}
+
+/** Sets the settings, from an address; what is not given stays as it is. */
+export function fillTraining({ d, seeds, trainer }) {
+  const { trainers, untrainable, dimension } = state.model;
+  byId("train-controls").hidden = !canTrain();
+  say(byId("train-none"), untrainable ?? "");
+  // A model may train in one way that has no name.
+  byId("train-trainer").parentElement.hidden = trainers.length === 0;
+  byId("train-d").title = dimension ?? "";
+  byId("train-trainer").replaceChildren(...trainers.map((name) => make("option", { value: name }, name)));
+  if (trainers.includes(trainer)) byId("train-trainer").value = trainer;
+  if (d !== undefined) byId("train-d").value = d;
+  if (seeds !== undefined) byId("train-seeds").value = seeds;
+}
+
+const canTrain = () => state.model.untrainable === null;
+
+/** The settings as texts, as the address has them. */
+export const trainingSettings = () => (canTrain() ? { d: byId("train-d").value, seeds: byId("train-seeds").value, trainer: byId("train-trainer").value } : {});
+
+/** The settings as a question has them, or null with a sentence about what is wrong. */
+export function trainingQuestion(speaks = true) {
+  if (!canTrain()) return null;
+  const bounds = { d: 1000, seeds: 64, ...state.bounds };
+  const sizes = byId("train-d").value.split(/[\s,;]+/).filter(Boolean).map(numberOf);
+  const seeds = numberOf(byId("train-seeds").value);
+  const isWhole = (value, least, most) => Number.isInteger(value) && value >= least && value <= most;
+  let wrong = "";
+  if (sizes.length === 0 || !sizes.every((d) => isWhole(d, 2, bounds.d))) wrong = `Give d as whole numbers from 2 to ${bounds.d}, such as 50, 100.`;
+  else if (!isWhole(seeds, 1, bounds.seeds)) wrong = `Give a whole number of seeds from 1 to ${bounds.seeds}.`;
+  if (speaks) say(byId("train-message"), wrong);
+  return wrong ? null : { d: sizes, seeds, trainer: byId("train-trainer").value || null };
+}
+
+function begin() {
+  const question = trainingQuestion();
+  if (!question) return;
+  const asked = problem();
+  const fresh = { ...question, problem: asked, losses: new Map(), networks: [], trained: {}, comparison: null, isRunning: true };
+  const id = state.connection.ask("train", { ...asked, ...question }, (message) => hear(message, fresh));
+  if (id === null) return;
+  forgetTrained(asked);
+  run = shownToTests.training = fresh;
+  byId("train").textContent = "Cancel";
+  byId("train").classList.add("running");
+  byId("training").hidden = false;
+  byId("train-progress").max = question.d.length * question.seeds;
+  byId("train-progress").value = 0;
+  byId("train-progress").hidden = false;
+  say(byId("train-status"), "Sampling and training…");
+  showComparison(null);
+  belongs();
+  announce("trained");
+  drawLosses();
+}
+
+function cancel() {
+  state.connection.stop("train");
+  say(byId("train-status"), "Stopping…");
+}
+
+function finish(words) {
+  run.isRunning = false;
+  byId("train").textContent = "Train";
+  byId("train").classList.remove("running");
+  byId("train-progress").hidden = true;
+  say(byId("train-status"), words);
+}
+
+function hear(message, fresh) {
+  if (fresh !== run) return;
+  if (message.kind === "waiting") say(byId("train-status"), message.words);
+  else if (message.kind === "loss") {
+    const name = `${message.d} ${message.seed}`;
+    if (!run.losses.has(name)) run.losses.set(name, { d: message.d, steps: [] });
+    run.losses.get(name).steps.push(...message.steps);
+    drawLosses();
+  } else if (message.kind === "network") {
+    run.networks.push({ d: message.d, seed: message.seed, values: message.values, failed: message.failed });
+    byId("train-progress").value = run.networks.length;
+    if (message.failed) say(byId("train-message"), `d = ${message.d}, seed ${message.seed}: ${message.failed}`);
+  } else if (message.kind === "trained") {
+    run.trained[message.d] = message;
+    keepTrained(run.problem, message);
+    say(byId("train-status"), `d = ${message.d}: ${message.done} of ${message.of} networks.`);
+    announce("trained");
+  } else if (message.kind === "comparison") {
+    run.comparison = message;
+    showComparison(message);
+  } else if (message.kind === "error") {
+    run.wrong = message.message;
+    say(byId("train-message"), message.message);
+  } else if (message.kind === "end") {
+    const count = run.networks.length;
+    if (message.stopped) finish(`Stopped after ${count} ${count === 1 ? "network" : "networks"}. What was trained stays.`);
+    else finish(run.wrong ? "" : `${count} ${count === 1 ? "network" : "networks"} trained.`);
+    announce("trained");
+  }
+}
+
+function showComparison(comparison) {
+  const table = byId("comparison");
+  table.hidden = !comparison;
+  const verdict = byId("verdict");
+  verdict.classList.toggle("agrees", comparison?.agrees === true);
+  verdict.classList.toggle("differs", comparison?.agrees === false);
+  if (!comparison) {
+    sentences(verdict, []);
+    return;
+  }
+  const lead = comparison.agrees === false ? "Prediction and training differ." : comparison.agrees ? "Prediction and training agree." : null;
+  sentences(verdict, [...(lead ? [lead] : []), ...comparison.sentences, ...(comparison.caveats ?? [])]);
+  const head = make("tr", {}, ...comparison.headings.map((text) => make("th", { scope: "col" }, text)));
+  const rows = comparison.rows.map(([first, ...rest]) => make("tr", {}, make("th", { scope: "row" }, first), ...rest.map((text) => make("td", {}, text ?? ""))));
+  table.replaceChildren(make("thead", {}, head), make("tbody", {}, ...rows));
+}
+
+// What was trained belongs to the problem it was trained at; the page says so once the sliders have moved on.
+function belongs() {
+  if (!run) return;
+  const isElsewhere = problemKey(run.problem) !== problemKey(problem());
+  say(byId("train-elsewhere"), isElsewhere ? "The sliders have moved since: this is about the point that was trained." : "");
+}
+
+function draw() {
+  if (!run) return;
+  // Each network's clock begins with its first step: what came before was preparation.
+  const curves = [...run.losses.values()].map(({ d, steps }) => ({ d, steps: steps.filter(([, loss]) => Number.isFinite(loss)).map(([seconds, loss]) => [seconds - steps[0][0], loss]) })).filter(({ steps }) => steps.length);
+  byId("losses").hidden = curves.length === 0;
+  if (curves.length === 0) return;
+  const every = curves.flatMap(({ steps }) => steps);
+  const bound = (k, pick) => every.reduce((best, step) => pick(best, step[k]), every[0][k]);
+  const [left, right, low, high] = [bound(0, Math.min), bound(0, Math.max), bound(1, Math.min), bound(1, Math.max)];
+  const isLog = low > 0 && high / low >= 20;
+  const room = (high - low) * 0.06 || Math.abs(high) * 0.1 || 1;
+  plot.ranges.x = [Math.min(0, left), right > left ? right : left + 1];
+  plot.ranges.y = isLog ? [low / 1.3, high * 1.3] : [low - room, high + room];
+  const sizes = run.d;
+  // The lines are drawn by hand: their number changes all the time, their series would have to be made anew.
+  const drawLines = (u) => {
+    const theme = colours();
+    inside(u, (ctx, bbox, ratio) => {
+      for (const { d, steps } of u.curves ?? []) {
+        const [colour, dash] = LOOKS[sizes.indexOf(d) % LOOKS.length];
+        ctx.strokeStyle = theme[colour];
+        ctx.globalAlpha = 0.75;
+        ctx.lineWidth = 1.5 * ratio;
+        ctx.setLineDash((dash ?? []).map((part) => part * ratio));
+        ctx.beginPath();
+        for (const [seconds, loss] of steps) ctx.lineTo(at(u, "x", seconds), at(u, "y", loss));
+        ctx.stroke();
+      }
+    });
+  };
+  const options = () => ({ xlabel: "seconds since the first step", ylabel: "loss", ylog: isLog, series: [{ stroke: "transparent", points: { show: false } }], hooks: { init: [(u) => (u.curves = curves)], draw: [drawLines] }, cursor: { show: false } });
+  if (plot.u) plot.u.curves = curves;
+  plot.draw(JSON.stringify([isLog, sizes]), options, [plot.ranges.x, plot.ranges.y]);
+  const theme = colours();
+  const entries = sizes.map((d, k) => ({ colour: theme[LOOKS[k % LOOKS.length][0]], dash: LOOKS[k % LOOKS.length][1], words: `d = ${d}` }));
+  byId("losses-legend").replaceChildren(...entries.map(legendEntry));
+  byId("losses").setAttribute("aria-label", `The loss of ${curves.length} networks while they train: from ${general(high, 3)} down to ${general(low, 3)} in ${general(right, 3)} seconds.`);
+}
+
+/** What was trained, as the JSON of everything has it. */
+export function trainingData() {
+  if (!run) return null;
+  const { problem: of, d, seeds, trainer, networks, trained, comparison } = run;
+  return { ...of, d, seeds, trainer, networks, trained, comparison };
+}
