@@ -162,7 +162,7 @@ def slider_rows(window: browser.Browser, moves: int) -> Iterator[Row]:
         (Check("median", median <= 0.1), Check("95th percentile", worst <= 0.2)),
         "From the event of the slider to the frame after the one that draws the draft, of softmax attention with two "
         "tokens: a message to the server, a process that solves and tabulates the spectrum, a message back, the "
-        "drawing, and a sixtieth of a second that a frame takes. Each move is to a place that was not asked for before.",
+        "drawing, and a sixtieth of a second that a frame takes. No place was asked for before.",
     )
     seconds = 3.0
     redraws, events, same = window.driver.execute_async_script(DRAG, "weight_decay", seconds)
@@ -238,7 +238,8 @@ def tabs_row(window: browser.Browser, address: str, program: Any, count: int = 1
     before = memory(program)
     # Timers of a page in the background may run once a second: then a drag has fewer moves, and the same end.
     script = DRAG.replace(
-        "const [name, seconds, done] = arguments;", "const [name, seconds] = arguments; const done = () => {};"
+        "const [name, seconds, done] = arguments;",
+        "const [name, seconds] = arguments; const done = () => { window.dragged = true; };",
     )
     script = script.replace("requestAnimationFrame(resolve)", "setTimeout(resolve, 16)")
     for handle in handles:
@@ -247,6 +248,7 @@ def tabs_row(window: browser.Browser, address: str, program: Any, count: int = 1
     right = 0
     for handle in handles:
         window.driver.switch_to.window(handle)
+        window.until(lambda: window.js("return window.dragged"), "the end of the drag")
         shown = window.refined()
         text = window.js("return document.querySelector('[data-field=alpha] input[type=text]').value")
         expected = ps.solve(PROBLEM.replace(alpha=float(text))).test_error

@@ -45,7 +45,7 @@ class Worker:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self.job: Job | None = None
-        self.ready = False
+        self.ready = self.dead = False
         here, there = multiprocessing.Pipe()
         self._pipe = here
         context = _context()
@@ -101,6 +101,7 @@ class Pool:
         self.loop: asyncio.AbstractEventLoop
         self._workers: list[Worker] = []
         self._waiting: list[Job] = []
+        self._starting: set[asyncio.Future[None]] = set()  # a task that nobody holds may be forgotten
         self._count = self._stillborn = 0
         self._ended = False
         self.prepared = asyncio.Event()
@@ -108,7 +109,17 @@ class Pool:
     async def start(self) -> None:
         """Start the processes; they are ready some time later."""
         self.loop = asyncio.get_running_loop()
-        self._workers = list(await asyncio.gather(*(asyncio.to_thread(Worker, self) for _ in range(self.size))))
+        await asyncio.gather(*(self._begin() for _ in range(self.size)))
+
+    async def _begin(self) -> None:
+        """Start a process, beside the loop, which goes on answering meanwhile."""
+        worker = await asyncio.to_thread(Worker, self)
+        self._workers.append(worker)
+        if self._ended:
+            worker.end()
+        elif worker.dead:  # already
+            self._replace(worker)
+        self._hand_out()
 
     def end(self) -> None:
         """End all processes."""
@@ -152,6 +163,7 @@ class Pool:
     def heard(self, worker: Worker, message: tuple[str, Any] | None) -> None:
         """A process has told something, or nothing any more."""
         if message is None:
+            worker.dead = True
             self._replace(worker)
             return
         kind, content = message
@@ -195,12 +207,4 @@ class Pool:
                 job.answers.put_nowait((FAILED, {"field": None, "message": CANNOT_START}))
             self._waiting.clear()
             return
-        starting = asyncio.ensure_future(asyncio.to_thread(Worker, self))
-        starting.add_done_callback(self._joined)
-
-    def _joined(self, started: asyncio.Future[Worker]) -> None:
-        worker = started.result()
-        self._workers.append(worker)
-        if self._ended:
-            worker.end()
-        self._hand_out()
+        self._starting = {task for task in self._starting if not task.done()} | {asyncio.ensure_future(self._begin())}
