@@ -82,8 +82,8 @@ class Tab:
     def __init__(self, line: Any) -> None:
         self._line, self._numbers = line, count(1)
 
-    def send(self, text: str) -> None:
-        """Send any text."""
+    def send(self, text: str | bytes) -> None:
+        """Send anything."""
         self._line.send(text)
 
     def say(self, ask: str, model: str = "attention", fields: Any = FIELDS, **rest: Any) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Any, ClassVar
 
 import pytest
@@ -20,7 +21,8 @@ class Obedient:
     def __init__(self, pool: Any) -> None:
         self.pool, self.job, self.ready, self.dead, self.ended = pool, None, False, False, False
         type(self).made.append(self)
-        pool.loop.call_soon_threadsafe(pool.heard, self, (READY, None))
+        with suppress(RuntimeError):  # the test is over
+            pool.loop.call_soon_threadsafe(pool.heard, self, (READY, None))
 
     def ask(self, job: Any) -> None:
         self.job = job
@@ -38,7 +40,8 @@ class Stillborn(Obedient):
 
     def __init__(self, pool: Any) -> None:
         self.pool, self.job, self.ready, self.dead = pool, None, False, False
-        pool.loop.call_soon_threadsafe(pool.heard, self, None)
+        with suppress(RuntimeError):
+            pool.loop.call_soon_threadsafe(pool.heard, self, None)
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +52,7 @@ def obedient(monkeypatch):
 
 async def started(size: int, **options: Any) -> Pool:
     pool = Pool(size, **options)
-    await pool.start()
+    pool.start()
     await pool.prepared.wait()
     await asyncio.sleep(0.01)
     return pool
@@ -116,6 +119,78 @@ def test_who_stops_listening_ends_the_process_and_another_takes_its_place():
     asyncio.run(run())
 
 
+def test_a_process_that_was_told_to_end_is_asked_nothing_though_it_had_just_finished(monkeypatch):
+    # It takes a while until it is gone.
+    monkeypatch.setattr(Obedient, "end", lambda worker: setattr(worker, "ended", True))
+
+    async def run() -> None:
+        pool = await started(1)
+        task = await asking(pool, "finished", 0)
+        (worker,) = Obedient.made
+        task.cancel()
+        await asyncio.sleep(0)
+        assert worker.ended
+        worker.tell(ENDED)  # was under way
+        await asking(pool, "next", 0)
+        assert worker.job is None
+
+    asyncio.run(run())
+
+
+def test_what_cannot_be_handed_on_is_refused_and_no_process_is_lost():
+    async def run() -> None:
+        pool = await started(1)
+        deep: list[Any] = []
+        for _ in range(100_000):
+            deep = [deep]
+        with pytest.raises(AnswerError, match="cannot be handed on"):
+            await pool.answer("picture", 0, content=deep)
+        assert not pool.busy
+        await asking(pool, "next", 0)
+        assert busy() == ["next"]
+
+    asyncio.run(run())
+
+
+def test_at_the_end_nobody_waits():
+    async def run() -> None:
+        pool = await started(1)
+        tasks = [await asking(pool, name, 0) for name in ("asked", "waits")]
+        pool.end()
+        for task in tasks:
+            with pytest.raises(AnswerError, match="The server has ended"):
+                await task
+        with pytest.raises(AnswerError, match="The server has ended"):
+            await pool.answer("late", 0)
+
+    asyncio.run(run())
+
+
+def test_a_process_that_cannot_be_started_is_tried_again(monkeypatch):
+    monkeypatch.setattr(pools, "AGAIN", 0.01)
+    tries: list[int] = []
+
+    def first_fails(pool: Any) -> Any:
+        tries.append(1)
+        if len(tries) == 1:
+            raise OSError(24, "Too many open files")
+        return Obedient(pool)
+
+    monkeypatch.setattr(pools, "Worker", first_fails)
+
+    async def run() -> None:
+        pool = Pool(1)
+        pool.start()
+        task = asyncio.ensure_future(pool.answer("anything", 0))
+        while not Obedient.made or Obedient.made[0].job is None:
+            await asyncio.sleep(0.005)
+        Obedient.made[0].tell(TOLD, 3)
+        Obedient.made[0].tell(ENDED)
+        assert await task == 3
+
+    asyncio.run(run())
+
+
 def test_a_question_that_waits_and_is_dropped_is_never_asked():
     async def run() -> None:
         pool = await started(1)
@@ -163,7 +238,7 @@ def test_processes_that_cannot_be_started_are_not_started_for_ever(monkeypatch):
 
     async def run() -> None:
         pool = Pool(2)
-        await pool.start()
+        pool.start()
         with pytest.raises(AnswerError, match="cannot be started"):
             await pool.answer("anything", 0)
         await asyncio.wait_for(pool.prepared.wait(), 5.0)

@@ -6,15 +6,16 @@ from presage.page.remembered import Remembered, key
 
 
 def test_the_order_of_fields_plays_no_part_and_everything_else_does():
-    one = key("point", "attention", {"alpha": "1", "noise": "0"}, True)
-    assert one == key("point", "attention", {"noise": "0", "alpha": "1"}, True)
+    one = key("attention", {"alpha": "1", "noise": "0"}, "point", True)
+    assert one == key("attention", {"noise": "0", "alpha": "1"}, "point", True)
     others = [
-        key("cell", "attention", {"alpha": "1", "noise": "0"}, True),
-        key("point", "quadratic", {"alpha": "1", "noise": "0"}, True),
-        key("point", "attention", {"alpha": "1.0", "noise": "0"}, True),
-        key("point", "attention", {"alpha": "1", "noise": "0"}, False),
+        key("attention", {"alpha": "1", "noise": "0"}, "cell", True),
+        key("quadratic", {"alpha": "1", "noise": "0"}, "point", True),
+        key("attention", {"alpha": "1.0", "noise": "0"}, "point", True),
+        key("attention", {"alpha": "1", "noise": "0"}, "point", False),
     ]
     assert len({one, *others}) == 5
+    assert len(key("attention", {"target": "masses:" + "1," * 9000})) < 100  # however long the problem is
 
 
 def test_the_answer_that_was_not_asked_for_longest_goes_first():

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 import urllib.request
 from contextlib import contextmanager
 
@@ -20,17 +21,25 @@ from websockets.typing import Origin
 from presage.page.serve import serve
 from tests.cli.test_cli import run
 from tests.cli.test_model_of_a_user import MODULE
-from tests.page.conversation import Tab, of_kind
+from tests.page.conversation import FIELDS, Tab, of_kind
 
 PROGRAM = [sys.executable, "-m", "presage", "page", "--no-browser"]
 ADDRESS = re.compile(r"presage is at (http://\S+/) \(Ctrl-C ends it\)")
 
 
 @contextmanager
-def started(folder, *options):
-    """The program, and the address that it prints; it is ended in any case."""
+def started(folder, *options, fresh=False):
+    """The program, and the address that it prints; it is ended in any case. A `fresh` one has nothing compiled yet."""
+    environment = {**os.environ, **({"NUMBA_CACHE_DIR": str(folder / "compiled")} if fresh else {})}
     program = subprocess.Popen(
-        [*PROGRAM, *options], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
+        [*PROGRAM, *options],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        bufsize=1,
+        start_new_session=True,  # a group of its own, which Ctrl-C of a terminal reaches as a whole
     )
     try:
         assert program.stdout is not None
@@ -40,6 +49,13 @@ def started(folder, *options):
     finally:
         program.kill()
         program.communicate()
+
+
+@contextmanager
+def connected(address):
+    """An open page."""
+    with connect(address.replace("http", "ws") + "ws", origin=Origin(address.rstrip("/"))) as line:
+        yield Tab(line)
 
 
 def processes_of(program):
@@ -52,15 +68,38 @@ def test_it_is_at_a_free_port_of_this_machine_and_ctrl_c_ends_all_of_it(tmp_path
         assert address.startswith("http://127.0.0.1:")
         assert other != address
         assert b"presage" in urllib.request.urlopen(address, timeout=20).read()
-        children = processes_of(program)
-        assert children
-        program.send_signal(signal.SIGINT)
-        said, wrong = program.communicate(timeout=20)
-        assert program.returncode == 0
-        assert (said, wrong) == ("", "")
-        _, alive = psutil.wait_procs(children, timeout=10)
-        assert not alive
+        interrupted(program)
     assert os.listdir(tmp_path) == []  # nothing is written
+
+
+def interrupted(program):
+    """Ctrl-C as a terminal sends it; nothing is said, and nothing is left."""
+    children = processes_of(program)
+    assert children
+    os.killpg(program.pid, signal.SIGINT)
+    said, wrong = program.communicate(timeout=20)
+    assert (program.returncode, said, wrong) == (0, "", "")
+    _, alive = psutil.wait_procs(children, timeout=10)
+    assert not alive
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is sent in another way there")
+@pytest.mark.parametrize("wait", [0.0, 0.3, 1.0])
+def test_ctrl_c_ends_it_also_while_it_prepares_itself(tmp_path, wait):
+    with started(tmp_path, fresh=True) as (program, address):
+        assert b"presage" in urllib.request.urlopen(address, timeout=20).read()  # the page is there from the first
+        time.sleep(wait)
+        interrupted(program)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is sent in another way there")
+def test_ctrl_c_ends_it_also_while_it_computes(tmp_path):
+    with started(tmp_path) as (program, address), connected(address) as tab:
+        tab.say("train", d=[300], seeds=64, trainer="adam")
+        tab.say("curve", fields={**FIELDS, "n_tokens": "8"}, along="alpha", low=0.05, high=5.0, points=20)
+        while tab.hear()["kind"] != "axis":
+            pass
+        interrupted(program)
 
 
 def test_a_port_that_is_taken_is_a_sentence():
@@ -114,9 +153,7 @@ def test_a_model_of_ones_own_is_on_the_page(tmp_path):
         own = menu["models"][-1]
         assert [field["name"] for field in own["fields"]] == ["alpha", "shrinkage"]
         assert (own["trainers"], own["untrainable"]) == ([], None)
-        line = connect(address.replace("http", "ws") + "ws", origin=Origin(address.rstrip("/")))
-        with line:
-            tab = Tab(line)
+        with connected(address) as tab:
             said = tab.ask("point", "shrink:Mean", {"alpha": "2", "shrinkage": "0.5"})
             (answer,) = of_kind(said, "point")
             assert [row["name"] for row in answer["rows"]] == ["estimation_error"]

@@ -94,6 +94,8 @@ def test_without_declared_ends_a_slider_is_about_its_value():
         ({"target": "normal:1"}, "target", "must be mp:KAPPA_0"),
         ({"target": "/etc/passwd.npy"}, "target", "cannot name a file here"),
         ({"target": "masses:" + "1," * 20_000}, "values", "at most 10,000"),
+        ({"target": "power:1.25,1000000"}, "values", "at most 10,000"),
+        ({"target": "masses:" + "x," * 5000}, "target", "makes no law"),
         ({"size": "3"}, None, "is no field of attention"),
     ],
 )
@@ -103,6 +105,7 @@ def test_what_is_wrong_is_said_of_its_field(fields, field, words):
     wrong = caught.value
     assert field == (wrong.field if isinstance(wrong, FieldError) else getattr(wrong, "name", ""))
     assert words in str(caught.value)
+    assert len(str(caught.value)) < 500  # also about a very long text
 
 
 def test_an_unknown_model_is_refused():

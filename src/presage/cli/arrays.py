@@ -39,6 +39,8 @@ def npy_numbers(option: str, name: str, content: BinaryIO) -> Any:
     must = f"`{option}` must be a .npy file of numbers: {name}"
     try:
         array = np.load(content, allow_pickle=False)
+    except (MemoryError, OverflowError):
+        raise CommandError(f"{must} says that it holds more than fits the memory. Save less.") from None
     except (ValueError, EOFError, BadZipFile) as error:
         kind = "holds objects" if "Object arrays" in str(error) else "is not one"
         raise CommandError(f"{must} {kind}. Save numbers with numpy.save.") from None

@@ -77,14 +77,17 @@ def cells(
 def _cell(asked: Asked, place: Mapping[str, float], verb: str, draft: bool) -> dict[str, Any]:
     import presage as ps
 
+    coarse: dict[str, float] = {}
     try:
         problem = asked.problem(place)
-        result = getattr(ps, verb)(problem, **(_coarse(verb, problem) if draft else {}))
+        coarse = _coarse(verb, problem) if draft else {}
+        result = getattr(ps, verb)(problem, **coarse)
     except (ComputationError, InputError) as error:  # the others of the curve may have an answer
         return {"failed": str(error)}
     return {
         "values": {line.name: [line.value, line.bar] for line in lines_of(result)},
         "caveats": list(dict.fromkeys(result.caveats)),
+        "rough": bool(coarse),
     }
 
 

@@ -16,6 +16,7 @@ from fastapi.staticfiles import StaticFiles
 from presage.page.bounds import BOUNDS, beyond
 from presage.page.conversation import Conversation
 from presage.page.described import described
+from presage.page.messages import parsed
 from presage.page.origin import FOREIGN, header, is_own_host, is_own_origin
 from presage.page.pictures import FORMATS
 from presage.page.pool import AnswerError, Pool
@@ -26,6 +27,7 @@ from presage.protocol.machine import available_cores
 STATIC = Path(__file__).with_name("static")
 MOST_PROCESSES = 4  # that fill curves and maps
 KEPT_FREE = 2  # processes beside these: one for drafts, and one for what is refined or asked for by a button
+LOOK = 0.2  # seconds after which it is looked whether somebody still waits for a file
 AT_ONCE = 1  # urgency of what a button asks for
 PREPARING = "Getting ready. The first start after an installation compiles the theory: a minute or two."
 HEADERS = {
@@ -37,6 +39,7 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-cache",
 }
+READ = (b"host", b"origin", b"sec-fetch-site", b"sec-fetch-mode")  # of a request: who asks
 Scope = MutableMapping[str, Any]
 Asgi = Callable[[Scope, Any, Any], Awaitable[None]]
 
@@ -51,8 +54,11 @@ class OwnOrigin:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        host, origin = (header(scope["headers"], name) for name in (b"host", b"origin"))
-        if not is_own_host(host, self._host) or not is_own_origin(origin, host):
+        headers = {name: header(scope["headers"], name) for name in READ}
+        host, origin = headers[b"host"], headers[b"origin"]
+        opens = scope["path"] == "/" and headers[b"sec-fetch-mode"] == "navigate"  # as a link elsewhere may
+        asked_here = opens or headers[b"sec-fetch-site"] in {None, "same-origin", "none"}
+        if not (asked_here and is_own_host(host, self._host) and is_own_origin(origin, host)):
             if scope["type"] == "websocket":
                 await send({"type": "websocket.close", "code": 1008, "reason": "another origin"})
             else:
@@ -78,30 +84,45 @@ def make_app(*, host: str = "127.0.0.1", own: Sequence[str] = ()) -> FastAPI:
     remembered = Remembered()
     tabs: set[Conversation] = set()
 
+    def end() -> None:
+        answering.end()
+        training.end()
+
     @asynccontextmanager
     async def running(_: FastAPI) -> AsyncIterator[None]:
-        await asyncio.gather(answering.start(), training.start())
+        answering.start()
+        training.start()
         try:
             yield
         finally:
-            answering.end()
-            training.end()
+            end()
 
     app = FastAPI(lifespan=running, docs_url=None, redoc_url=None, openapi_url=None)
     app.add_middleware(OwnOrigin, host=host)
-    app.state.answering, app.state.training, app.state.remembered = answering, training, remembered
+    app.state.answering, app.state.training, app.state.remembered, app.state.end = answering, training, remembered, end
 
     async def told(what: str, /, **arguments: Any) -> Any:
         return await answering.answer(what, AT_ONCE, **arguments)
 
-    async def told_once(what: str, /, **arguments: Any) -> Any:
-        """The same, remembered: it does not change while the server runs."""
-        known_by = json.dumps([what, arguments])
-        if known_by not in kept:
-            kept[known_by] = await told(what, **arguments)
-        return kept[known_by]
+    async def told_while(request: Request, what: str, /, **arguments: Any) -> Any:
+        """The same, as long as somebody waits for it."""
+        answer = asyncio.ensure_future(told(what, **arguments))
+        try:
+            while not (await asyncio.wait({answer}, timeout=LOOK))[0]:
+                if await request.is_disconnected():
+                    raise AnswerError(None, "Nobody waits for this any more.")
+            return answer.result()
+        finally:
+            answer.cancel()
 
-    kept: dict[str, Any] = {}
+    async def told_once(what: str, /, **arguments: Any) -> Any:
+        """The same, computed once for all who ask: it does not change while the server runs."""
+        known_by = json.dumps([what, arguments])
+        if known_by not in kept or (kept[known_by].done() and kept[known_by].exception() is not None):
+            kept[known_by] = asyncio.ensure_future(told(what, **arguments))
+        return await asyncio.shield(kept[known_by])
+
+    kept: dict[str, asyncio.Future[Any]] = {}
 
     @app.exception_handler(AnswerError)
     async def refused(_: Request, error: Exception) -> Response:
@@ -121,7 +142,8 @@ def make_app(*, host: str = "127.0.0.1", own: Sequence[str] = ()) -> FastAPI:
 
     @app.post("/values")
     async def values(request: Request, name: str = "", of: str = "") -> Response:
-        return JSONResponse(await told("values", name=name, of=of, content=await _body(request)))
+        content = await _body(request)
+        return JSONResponse(await told_while(request, "values", name=name, of=of, content=content))
 
     @app.post("/npy")
     async def npy(request: Request) -> Response:
@@ -134,7 +156,7 @@ def make_app(*, host: str = "127.0.0.1", own: Sequence[str] = ()) -> FastAPI:
     async def picture(request: Request, format: str = "png") -> Response:
         if format not in FORMATS:
             raise AnswerError(None, f"A picture is a {' or '.join(FORMATS)} file. Got {format[:20]!r}.")
-        made = await told("picture", kind=format, content=_read(await _body(request)))
+        made = await told_while(request, "picture", kind=format, content=_read(await _body(request)))
         return _download(made, FORMATS[format], f"presage.{format}")
 
     @app.get("/figures")
@@ -158,14 +180,17 @@ def make_app(*, host: str = "127.0.0.1", own: Sequence[str] = ()) -> FastAPI:
             )
             await socket.close(1013)
             return
-        talk = Conversation(socket.send_text, names, answering, training, remembered)
+
+        async def send(text: str) -> None:
+            with suppress(WebSocketDisconnect, RuntimeError):  # it was closed meanwhile, which ends the conversation
+                await socket.send_text(text)
+
+        talk = Conversation(send, names, answering, training, remembered)
         tabs.add(talk)
         ready = asyncio.ensure_future(_say_when_ready(socket, answering))
         try:
-            while True:
-                await talk.hear(await socket.receive_text())
-        except (WebSocketDisconnect, KeyError):  # it is closed, or sent bytes where a text is meant
-            pass
+            while (message := await socket.receive())["type"] == "websocket.receive":
+                await talk.hear(message.get("text") or "")  # bytes are no question, and are told so
         finally:
             tabs.discard(talk)
             talk.end()
@@ -194,10 +219,10 @@ async def _body(request: Request) -> bytes:
 
 
 def _read(body: bytes) -> Any:
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
-        raise AnswerError(None, "This request must bring JSON, and what it brings is none.") from None
+    said = parsed(body)
+    if said is None:
+        raise AnswerError(None, "This request must bring JSON, and what it brings is none.")
+    return said
 
 
 def _download(content: bytes, kind: str, name: str) -> Response:

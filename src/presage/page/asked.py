@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, is_dataclass
 from functools import cached_property, lru_cache
 from math import isfinite
 from typing import Any, final
@@ -13,12 +13,13 @@ from presage.cli.errors import CommandError
 from presage.cli.models import Chosen
 from presage.cli.options import Given
 from presage.page.bounds import BOUNDS, beyond
-from presage.page.described import main_verb
+from presage.page.described import BESIDE, main_verb
 from presage.protocol import checks
-from presage.protocol.fields import Declaration, Number, Part
+from presage.protocol.fields import Declaration, Number, Part, declarations
 from presage.protocol.numbers import short
 
 LAWS = 32  # that are remembered
+LONGEST = 60  # letters of a law that a sentence repeats
 
 
 class FieldError(Exception):
@@ -83,6 +84,15 @@ class Asked:
         return self.chosen.problem(**{name: _value(name, fields[name], text) for name, text in texts.items()})
 
 
+def verbs_beside(asked: Asked, verbs: Sequence[str]) -> list[str]:
+    """The verbs whose curves stand beside that of the problem; one that there is no answer to is refused by name."""
+    for verb in verbs:
+        reason = asked.chosen.lacks(verb) if verb in BESIDE else f"there are {', '.join(BESIDE)}"
+        if reason is not None:
+            raise FieldError(None, f"`{verb}` cannot be drawn beside {asked.model}: {reason}. Leave it out.")
+    return [verb for verb in verbs if verb != asked.verb]
+
+
 def _value(name: str, field: Declaration, text: str) -> Any:
     if isinstance(field, Number):
         return _number(name, field, text)
@@ -110,9 +120,20 @@ def _law(name: str, field: Part, text: str) -> Any:
     if text.count(",") >= BOUNDS["values"].most:
         raise beyond("values", text.count(",") + 1)
     try:
-        return _read(name, field, text)
+        law = _read(name, field, text)
     except CommandError as error:
-        raise FieldError(name, str(error)) from None
+        shown = text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+        raise FieldError(name, str(error).replace(text, shown)) from None
+    counted = [getattr(law, one) for one, number in _counts(law)]
+    if any(count > BOUNDS["values"].most for count in counted):
+        raise beyond("values", max(counted))
+    return law
+
+
+def _counts(law: Any) -> list[tuple[str, Number]]:
+    """The numbers of a law that count its values: a power law has as many as one writes."""
+    declared = declarations(law) if is_dataclass(law) else {}
+    return [(name, one) for name, one in declared.items() if isinstance(one, Number) and one.whole]
 
 
 @lru_cache(maxsize=LAWS)

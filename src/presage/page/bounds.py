@@ -28,6 +28,12 @@ BOUNDS: Mapping[str, Bound] = MappingProxyType(
         "points": Bound(200, "the number of points of a curve", "Ask for more with `presage curve`."),
         "side": Bound(60, "the number of points of one side of a map", "Ask for more with `presage sweep`."),
         "values": Bound(10_000, "the number of values of a target", "Give more to `presage solve` as a .npy file."),
+        "entries": Bound(
+            250_000, "the number of entries of a text", "Save it with numpy.save, and drop the .npy file."
+        ),
+        "numbers": Bound(100_000_000, "the samples of a network times d", "Use a smaller d or alpha, or a command."),
+        "curves": Bound(24, "the number of curves, or of marks, of a picture", "Draw them with Python."),
+        "panels": Bound(6, "the number of panels of a picture", "Draw them one by one."),
         "upload": Bound(16_000_000, "the number of bytes of a file", "Give a larger one to `presage solve`."),
         "message": Bound(1_000_000, "the number of bytes of a question", "Ask a shorter one."),
         "tabs": Bound(64, "the number of open pages", "Close one."),

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
+import traceback
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from math import isfinite
 from time import monotonic
 from typing import Any, final
 
+from presage.cli.errors import explain
 from presage.page import messages
-from presage.page.asked import Asked, FieldError
+from presage.page.answers import SAMPLES
+from presage.page.asked import Asked, FieldError, verbs_beside
 from presage.page.bounds import within
 from presage.page.described import BESIDE
 from presage.page.grids import Side, coarse_to_fine, coarse_to_fine_cells, side
@@ -22,10 +26,12 @@ from presage.page.remembered import Remembered, key
 from presage.protocol.errors import InputError
 
 # The smaller the sooner; drafts and refined points have processes that are kept free for them.
-DRAFT, REFINED, CURVE, FINE_CURVE, MAP, FINE_MAP, TRAINING = range(7)
+DRAFT, REFINED, CURVE, FINE_CURVE, MAP, TRAINING = range(6)
 REST = 0.12  # seconds that a slider rests before its answer is refined
 TOGETHER = 0.1  # seconds of work that are handed to a process at a time: after that another question may come first
 MOST_TOGETHER = 64  # cells
+HERE = "here"  # the curve of the problem itself, beside those of other verbs
+ROUGH = "A map is of drafts: its numbers are good to about one per cent."
 WAITING = "Other networks are being trained: these are next."
 Send = Callable[[str], Awaitable[None]]
 
@@ -87,11 +93,14 @@ class Conversation:
             await self._tell(asked.number, {"kind": "error", "field": error.field, "message": error.message})
         except InputError as error:
             await self._tell(asked.number, {"kind": "error", "field": error.name, "message": str(error)})
+        except Exception as error:  # a fault of presage, or of a model of one's own: the page goes on and says so
+            traceback.print_exc(file=sys.stderr)
+            await self._tell(asked.number, {"kind": "error", "field": None, "message": explain(error)[0]})
         await self._tell(asked.number, {"kind": "end"})
 
     async def _point(self, asked: Message) -> None:
         """A draft at once, and when the slider has rested the refined answer."""
-        refined = key("point", asked.model, asked.fields, False)
+        refined = key(asked.model, asked.fields, "point", False)
         known = self._remembered.get(refined)
         if known is None:
             first = await self._one_point(asked, draft=True, urgency=DRAFT)
@@ -102,7 +111,7 @@ class Conversation:
             await self._tell(asked.number, known)
 
     async def _one_point(self, asked: Message, *, draft: bool, urgency: int) -> dict[str, Any]:
-        known_by = key("point", asked.model, asked.fields, draft)
+        known_by = key(asked.model, asked.fields, "point", draft)
         answer = self._remembered.get(known_by)
         if answer is None:
             answer = await self._answering.answer("point", urgency, model=asked.model, fields=asked.fields, draft=draft)
@@ -116,30 +125,23 @@ class Conversation:
         problem = Asked(asked.model, asked.fields)
         points = within("points", asked.whole("points"), least=2)
         along = side(problem, asked.text("along"), asked.number_of("low"), asked.number_of("high"), points)
-        beside = [verb for verb in asked.words("beside") if verb in BESIDE and problem.chosen.lacks(verb) is None]
+        beside = verbs_beside(problem, asked.words("beside"))
         await self._tell(
             asked.number, {"kind": "axis", "x": along.places, "label": along.label, "logarithmic": along.logarithmic}
         )
         order = coarse_to_fine(len(along.places))
         places = {index: {along.field: along.places[index]} for index in order}
-        caveats: list[str] = []
+        caveats: dict[str, list[str]] = {}
         await self._spread(asked, places, None, True, CURVE, caveats)
-        if "thresholds" in (problem.chosen.model.verbs if problem.chosen.model else ()):
+        if problem.chosen.lacks("thresholds") is None and along.field == SAMPLES:
             await self._marks(asked, along)
-        for verb in beside:
-            await self._spread(asked, places, verb, True, CURVE, [])
-        caveats.clear()
-        await self._spread(asked, places, None, False, FINE_CURVE, caveats)
-        for verb in beside:
-            await self._spread(asked, places, verb, False, FINE_CURVE, [])
-        await self._tell(asked.number, {"kind": "caveats", "caveats": list(dict.fromkeys(caveats))})
+        for other in beside:
+            await self._spread(asked, places, other, True, CURVE, caveats)
+        for verb in (None, *beside):
+            await self._spread(asked, places, verb, False, FINE_CURVE, caveats)
 
     async def _marks(self, asked: Message, along: Side) -> None:
         """The thresholds that lie within a curve along the number of samples."""
-        from presage.page.answers import SAMPLES
-
-        if along.field != SAMPLES:
-            return
         found = await self._answering.answer("marks", CURVE, model=asked.model, fields=asked.fields)
         inside = [mark for mark in found if mark["brief"] and along.places[0] <= mark["at"] <= along.places[-1]]
         await self._tell(asked.number, {"kind": "marks", "marks": inside})
@@ -157,7 +159,7 @@ class Conversation:
         await self._tell(asked.number, {"kind": "axes", **axes})
         cells = coarse_to_fine_cells(len(across.places), len(up.places))
         places = {(i, j): {across.field: across.places[i], up.field: up.places[j]} for i, j in cells}
-        await self._spread(asked, places, None, True, MAP, [])
+        await self._spread(asked, places, None, True, MAP, {})
 
     async def _spread(
         self,
@@ -166,17 +168,15 @@ class Conversation:
         verb: str | None,
         draft: bool,
         urgency: int,
-        caveats: list[str],
+        caveats: dict[str, list[str]],
     ) -> None:
-        """Compute cells on all processes, a little at a time, and tell them as they come."""
-        which = {"which": "here" if verb is None else verb, "stage": "draft" if draft else "refined"}
-        names = {
-            at: key("cell", asked.model, asked.fields, sorted(place.items()), verb, draft)
-            for at, place in places.items()
-        }
-        known = {at: cell for at in places if (cell := self._remembered.get(names[at])) is not None}
-        await self._tell_cells(asked, which, known, caveats)
-        left = deque(at for at in places if at not in known)
+        """Compute cells on all processes, a little at a time; tell them as they come, and at the end their caveats."""
+        which = {"which": verb or HERE, "stage": "draft" if draft else "refined"}
+        problem = key(asked.model, asked.fields, "cell", verb, draft)
+        names = {at: f"{problem} {sorted(place.items())}" for at, place in places.items()}
+        found = {at: cell for at in places if (cell := self._remembered.get(names[at])) is not None}
+        await self._tell_cells(asked, which, found)
+        left = deque(at for at in places if at not in found)
         size = 1
 
         async def hand_out() -> None:
@@ -184,7 +184,7 @@ class Conversation:
             while left:
                 some = [left.popleft() for _ in range(min(size, len(left)))]
                 began = monotonic()
-                found = await self._answering.answer(
+                answers = await self._answering.answer(
                     "cells",
                     urgency,
                     model=asked.model,
@@ -195,21 +195,24 @@ class Conversation:
                 )
                 each = (monotonic() - began) / len(some)
                 size = int(min(max(TOGETHER / max(each, 1e-6), 1), MOST_TOGETHER, 2 * size))
-                cells = dict(zip(some, map(_plain, found), strict=True))
+                cells = dict(zip(some, map(_plain, answers), strict=True))
                 for at, cell in cells.items():
                     self._remembered.put(names[at], cell)
-                await self._tell_cells(asked, which, cells, caveats)
+                found.update(cells)
+                await self._tell_cells(asked, which, cells)
 
         await _together(hand_out() for _ in range(self._answering.size - self._answering.reserved))
+        caveats[verb or HERE] = list(dict.fromkeys(line for at in places for line in found[at].get("caveats", ())))
+        rough = [ROUGH] if asked.ask == "map" and any(cell.get("rough") for cell in found.values()) else []
+        said = [f"{BESIDE[name]}: {line}" if name in BESIDE else line for name in caveats for line in caveats[name]]
+        await self._tell(asked.number, {"kind": "caveats", "caveats": [*rough, *dict.fromkeys(said)]})
 
     async def _tell_cells(
-        self, asked: Message, which: Mapping[str, str], cells: Mapping[Any, dict[str, Any]], caveats: list[str]
+        self, asked: Message, which: Mapping[str, str], cells: Mapping[Any, Mapping[str, Any]]
     ) -> None:
-        caveats += [line for cell in cells.values() for line in cell.get("caveats", ())]
         if cells:
-            told = [
-                {**_place(at), **{name: cell[name] for name in cell if name != "caveats"}} for at, cell in cells.items()
-            ]
+            shown = ("values", "failed")
+            told = [{**_place(at), **{n: cell[n] for n in shown if n in cell}} for at, cell in cells.items()]
             await self._tell(asked.number, {"kind": "cells", **which, "cells": told})
 
     async def _train(self, asked: Message) -> None:
@@ -218,8 +221,9 @@ class Conversation:
             await self._tell(asked.number, {"kind": "waiting", "words": WAITING})
         arguments = {"d": asked.wholes("d"), "seeds": asked.whole("seeds"), "trainer": asked.optional_text("trainer")}
         told = self._training.ask("train", TRAINING, model=asked.model, fields=asked.fields, **arguments)
-        async for answer in told:
-            await self._tell(asked.number, answer)
+        async with aclosing(told):  # who stops listening, for whatever reason, ends the training
+            async for answer in told:
+                await self._tell(asked.number, answer)
 
     async def _take(self, asked: Message) -> None:
         """The Python and the command of what is on the screen."""

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from presage.page.bounds import BOUNDS
 
+DEEPEST = 8  # lists in lists of a message
 ASKED = ("point", "curve", "map", "train", "take", "stop")
 LONGEST_NAME = 200  # letters of a model or a field
 
@@ -86,10 +87,7 @@ def read(text: str) -> Message:
     """The question of a message."""
     if len(text) > BOUNDS["message"].most:
         raise UnreadableError(f"A question must have at most {BOUNDS['message'].most:,} letters. Got {len(text):,}.")
-    try:
-        said = json.loads(text)
-    except (ValueError, RecursionError):
-        raise UnreadableError("A question must be a JSON object, and this is none.") from None
+    said = parsed(text)
     if not isinstance(said, dict):
         raise UnreadableError("A question must be a JSON object, and this is none.")
     number = said.pop("id", None)
@@ -104,6 +102,22 @@ def read(text: str) -> Message:
     if not isinstance(fields, dict) or not all(isinstance(value, str) for value in fields.values()):
         raise UnreadableError("`fields` of a question must be texts by the names of fields.", number)
     return Message(number, ask, model, fields, said)
+
+
+def parsed(text: str | bytes) -> Any:
+    """What a text of JSON says; None where it is none, or nested deeper than anything that the page says."""
+    try:
+        said = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return said if _is_shallow(said, DEEPEST) else None
+
+
+def _is_shallow(said: Any, depth: int) -> bool:
+    if not isinstance(said, list | dict):
+        return True
+    inner = said.values() if isinstance(said, dict) else said
+    return depth > 0 and all(_is_shallow(one, depth - 1) for one in inner)
 
 
 def _is_finite(value: float) -> bool:

@@ -21,7 +21,12 @@ def is_own_host(host: str | None, named: str) -> bool:
 
 def is_own_origin(origin: str | None, host: str | None) -> bool:
     """Whether a request comes from a page of this server; what is no browser says nothing of an origin."""
-    return origin is None or urlsplit(origin).netloc.lower() == (host or "").lower()
+    if origin is None:
+        return True
+    try:
+        return urlsplit(origin).netloc.lower() == (host or "").lower()
+    except ValueError:  # no address at all
+        return False
 
 
 def is_loopback(host: str) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 from presage.page.answers import Tell
 from presage.page.asked import FieldError
-from presage.page.bounds import BOUNDS, beyond
+from presage.page.bounds import BOUNDS, beyond, within
 from presage.plots.colours import BLACK, COLOURS, LINES
 from presage.plots.curves import Curve, Ruler, curves_panel
 from presage.plots.learned import Atom, Band, Learned
@@ -18,23 +18,29 @@ from presage.plots.panel import Panel
 from presage.plots.panel import picture as figure_of
 from presage.plots.phase_diagram import Side, map_panel
 from presage.plots.spectrum import spectrum_panel
+from presage.protocol.errors import InputError
 
 DPI = 200
 FORMATS = {"png": "image/png", "svg": "image/svg+xml"}
-MOST_PANELS, MOST_LETTERS = 6, 400
+MOST_LETTERS = 400
 
 
 def picture(tell: Tell, kind: str, content: Any) -> None:
     """The panels of a screen as the bytes of a file."""
-    try:
-        if _count(content) > BOUNDS["drawn"].most:
-            raise beyond("drawn", _count(content))
-        panels = [_PANELS[panel["kind"]](panel) for panel in content["panels"][:MOST_PANELS]]
-        figure = figure_of(panels, str(content.get("title", ""))[:MOST_LETTERS])
-    except (KeyError, TypeError, AttributeError, IndexError) as error:
-        raise FieldError(None, f"A picture is drawn of panels with their numbers, and these lack {error}.") from None
+    if _count(content) > BOUNDS["drawn"].most:
+        raise beyond("drawn", _count(content))
     out = io.BytesIO()
-    figure.savefig(out, format=kind, dpi=DPI)
+    try:
+        within("panels", len(content["panels"]))
+        panels = [_PANELS[panel["kind"]](panel) for panel in content["panels"]]
+        figure_of(panels, _escaped(content.get("title", ""))).savefig(out, format=kind, dpi=DPI)
+    except InputError:
+        raise
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError, ArithmeticError) as error:
+        said = f"{type(error).__name__}: {error}"[:MOST_LETTERS]
+        raise FieldError(
+            None, f"A picture is drawn of panels with their numbers, and these are none: {said}."
+        ) from None
     tell(out.getvalue())
 
 
@@ -50,6 +56,8 @@ def _numbers(values: Sequence[Any]) -> Any:
 
 
 def _curves(panel: Mapping[str, Any]) -> Panel:
+    for several in (panel["curves"], panel["marks"]):
+        within("curves", len(several), least=0)
     curves = [
         Curve(
             _numbers(curve["x"]),

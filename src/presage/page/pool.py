@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
-from collections.abc import AsyncIterator
+import pickle
+import signal
+from collections.abc import AsyncGenerator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from multiprocessing import resource_tracker
 from threading import Thread
 from typing import Any, final
 
@@ -16,6 +19,9 @@ from presage.page.process import ENDED, FAILED, READY
 PREPARED = "presage.page.prepared"
 STILLBORN = 3  # processes in a row that end before they are ready: no other will be
 CANNOT_START = "The processes that compute cannot be started: the terminal of the server says why. Start it anew."
+AGAIN = 0.5  # seconds until a process that could not be started is tried again
+TOO_DEEP = "A question must be made of a few numbers and words, and this one cannot be handed on. Ask a simpler one."
+OVER = "The server has ended. Start it again with `presage page`."
 KILLED = "The process that computed this was killed, most often for lack of memory. Ask for something smaller."
 
 
@@ -32,7 +38,7 @@ class Job:
     """A question that waits or is being answered."""
 
     name: str
-    arguments: dict[str, Any]
+    packed: bytes  # what is sent to a process
     urgency: int  # the smaller the sooner
     number: int
     answers: asyncio.Queue[tuple[str, Any]] = field(default_factory=asyncio.Queue)
@@ -45,7 +51,7 @@ class Worker:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self.job: Job | None = None
-        self.ready = self.dead = False
+        self.ready = self.ended = self.dead = False
         here, there = multiprocessing.Pipe()
         self._pipe = here
         context = _context()
@@ -58,10 +64,11 @@ class Worker:
         """Hand a question to the process."""
         self.job = job
         with suppress(OSError):  # a process that has died is noticed by who listens
-            self._pipe.send((job.name, job.arguments))
+            self._pipe.send_bytes(job.packed)
 
     def end(self) -> None:
-        """End the process, whatever it does."""
+        """End the process, whatever it does; it is asked nothing any more, also before it is gone."""
+        self.ended = True
         self.process.kill()
 
     def _listen(self) -> None:
@@ -78,6 +85,13 @@ class Worker:
                 self.process.join()
                 self._pipe.close()
                 return
+
+
+def _keep_from_ctrl_c() -> None:
+    """Whatever this thread starts is not reached by Ctrl-C, from its first moment on: the server ends it itself."""
+    if hasattr(signal, "pthread_sigmask"):
+        resource_tracker.ensure_running()  # first: when it is started it lifts the mask of the thread that starts it
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 
 
 def _context() -> Any:
@@ -101,38 +115,59 @@ class Pool:
         self.loop: asyncio.AbstractEventLoop
         self._workers: list[Worker] = []
         self._waiting: list[Job] = []
-        self._starting: set[asyncio.Future[None]] = set()  # a task that nobody holds may be forgotten
         self._count = self._stillborn = 0
         self._ended = False
         self.prepared = asyncio.Event()
 
-    async def start(self) -> None:
+    def start(self) -> None:
         """Start the processes; they are ready some time later."""
         self.loop = asyncio.get_running_loop()
-        await asyncio.gather(*(self._begin() for _ in range(self.size)))
+        for _ in range(self.size):
+            self._begin()
 
-    async def _begin(self) -> None:
-        """Start a process, beside the loop, which goes on answering meanwhile."""
-        worker = await asyncio.to_thread(Worker, self)
-        self._workers.append(worker)
-        if self._ended:
+    def _begin(self) -> None:
+        """Start a process in a thread of its own: until all is compiled it takes a while, and the server goes on.
+
+        The thread is one that nobody waits for when the server ends.
+        """
+        Thread(target=self._started, daemon=True).start()
+
+    def _started(self) -> None:
+        _keep_from_ctrl_c()
+        worker: Worker | None = None
+        with suppress(OSError, EOFError):  # no room for one more, or nobody is there to start it
+            worker = Worker(self)
+        with suppress(RuntimeError):  # the server has ended meanwhile
+            self.loop.call_soon_threadsafe(self._join, worker)
+
+    def _join(self, worker: Worker | None) -> None:
+        """A process has been started, or could not be."""
+        if worker is None:
+            self._lost(None, AGAIN)
+        elif self._ended:
             worker.end()
-        elif worker.dead:  # already
-            self._replace(worker)
-        self._hand_out()
+        else:
+            self._workers.append(worker)
+            if worker.dead:  # already
+                self._replace(worker)
+            self._hand_out()
 
     def end(self) -> None:
-        """End all processes."""
+        """End all processes, and all questions."""
         self._ended = True
+        jobs = [*self._waiting, *(worker.job for worker in self._workers if worker.job is not None)]
+        self._waiting.clear()
         for worker in self._workers:
             worker.end()
+        for job in jobs:
+            job.answers.put_nowait((FAILED, {"field": None, "message": OVER}))
 
     @property
     def busy(self) -> bool:
-        """Whether a new question would have to wait."""
-        return bool(self._waiting) or all(worker.job is not None for worker in self._workers)
+        """Whether somebody else is being answered, or waits."""
+        return bool(self._waiting) or any(worker.job is not None and not worker.ended for worker in self._workers)
 
-    async def ask(self, name: str, urgency: int, /, **arguments: Any) -> AsyncIterator[Any]:
+    async def ask(self, name: str, urgency: int, /, **arguments: Any) -> AsyncGenerator[Any]:
         """What a process tells in answer to a question. Who stops listening ends the process.
 
         Raises:
@@ -140,11 +175,17 @@ class Pool:
         """
         if self._stillborn >= STILLBORN:
             raise AnswerError(None, CANNOT_START)
-        self._count += 1
-        job = Job(name, arguments, urgency, self._count)
-        self._waiting.append(job)
-        self._hand_out()
+        if self._ended:
+            raise AnswerError(None, OVER)
         try:
+            packed = pickle.dumps((name, arguments))
+        except RecursionError:
+            raise AnswerError(None, TOO_DEEP) from None
+        self._count += 1
+        job = Job(name, packed, urgency, self._count)
+        self._waiting.append(job)
+        try:
+            self._hand_out()
             while True:
                 kind, content = await job.answers.get()
                 if kind == ENDED:
@@ -186,7 +227,7 @@ class Pool:
 
     def _hand_out(self) -> None:
         """Give waiting questions to free processes."""
-        free = [worker for worker in self._workers if worker.ready and worker.job is None]
+        free = [worker for worker in self._workers if worker.ready and worker.job is None and not worker.ended]
         for job in sorted(self._waiting, key=lambda job: (job.urgency, job.number)):
             if len(free) <= min(job.urgency, self.reserved):
                 return
@@ -200,11 +241,15 @@ class Pool:
         self._workers.remove(worker)
         if worker.job is not None:
             worker.job.answers.put_nowait((FAILED, {"field": None, "message": KILLED}))
-        self._stillborn += not worker.ready
-        if self._stillborn >= STILLBORN:
-            self.prepared.set()
-            for job in self._waiting:
-                job.answers.put_nowait((FAILED, {"field": None, "message": CANNOT_START}))
-            self._waiting.clear()
+        self._lost(worker, 0.0)
+
+    def _lost(self, worker: Worker | None, wait: float) -> None:
+        """There is one process less: start another, unless none ever becomes ready."""
+        self._stillborn += worker is None or not worker.ready
+        if self._stillborn < STILLBORN:
+            self.loop.call_later(wait, self._begin)
             return
-        self._starting = {task for task in self._starting if not task.done()} | {asyncio.ensure_future(self._begin())}
+        self.prepared.set()
+        for job in self._waiting:
+            job.answers.put_nowait((FAILED, {"field": None, "message": CANNOT_START}))
+        self._waiting.clear()

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 from presage.page.process import answered
 from presage.protocol.model import models
 
-threadpool_limits(1)  # several processes answer side by side: threads of one would only get into their way
+threadpool_limits(1)  # also here: threads of a process that is forked are lost
 
 for _model in models():
     _first = next((problem for problem in _model.named if problem.default), next(iter(_model.named), None))

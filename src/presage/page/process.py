@@ -13,6 +13,8 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
+from threadpoolctl import threadpool_limits
+
 from presage.cli.errors import CommandError, FailedError, explain
 from presage.page.asked import FieldError
 from presage.protocol.errors import ComputationError, InputError
@@ -39,6 +41,7 @@ PATIENT = 5  # how far a process that trains steps back behind those that answer
 def run(pipe: Connection, patient: bool) -> None:
     """Answer what comes through the pipe until it is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends its processes itself
+    threadpool_limits(1)  # several processes answer side by side: threads of one would only get into their way
     if patient and hasattr(os, "nice"):
         os.nice(PATIENT)
     pipe.send((READY, None))
@@ -58,7 +61,9 @@ def answered(tell: Callable[[Any], None], name: str, arguments: dict[str, Any]) 
         return FAILED, {"field": error.field, "message": error.message}
     except InputError as error:
         return FAILED, {"field": error.name, "message": str(error)}
-    except (CommandError, FailedError, ComputationError, MemoryError) as error:
+    except MemoryError:
+        return FAILED, {"field": None, "message": "There is not enough memory for this. Ask for something smaller."}
+    except (CommandError, FailedError, ComputationError) as error:
         return FAILED, {"field": None, "message": explain(error)[0]}
     except Exception as error:  # a fault of presage, or of a model of one's own: the page goes on and says so
         traceback.print_exc(file=sys.stderr)

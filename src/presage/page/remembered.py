@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -10,9 +11,12 @@ from typing import Any, final
 MOST_LETTERS = 64_000_000  # of all answers together
 
 
-def key(name: str, model: str, fields: Mapping[str, str], *rest: Any) -> str:
-    """What an answer is remembered by: the problem as it was written, and how it was asked for."""
-    return json.dumps([name, model, sorted(fields.items()), *rest])
+def key(model: str, fields: Mapping[str, str], *rest: Any) -> str:
+    """What an answer is remembered by: the problem as it was written, and how it was asked for.
+
+    It is short, however long the problem: a map of a long list would else hold the list once a cell.
+    """
+    return hashlib.sha256(json.dumps([model, sorted(fields.items()), *rest]).encode()).hexdigest()
 
 
 @final

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import webbrowser
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from threading import Thread
+from types import FrameType
+
+import psutil
 
 from presage.cli.errors import CommandError, FailedError
 from presage.page.origin import is_loopback
 from presage.protocol.extras import how_to_install
 
+EVERYWHERE = ("0.0.0.0", "::")  # addresses that stand for all of this machine
 GRACE = 1  # seconds that open pages have to close when the server ends
 
 
@@ -27,10 +33,19 @@ def serve(
     from presage.page.app import make_app
     from presage.page.bounds import BOUNDS
 
+    class Ending(uvicorn.Server):
+        """Ends what is computed when it is told to end, so that nobody waits for it."""
+
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            app.state.answering.loop.call_soon_threadsafe(app.state.end)
+            super().handle_exit(sig, frame)
+
     bound = _bound(host, port)
-    shown = f"[{host}]" if ":" in host else host
+    everywhere = host in EVERYWHERE
+    named = socket.gethostname() if everywhere else host  # by which name this server is reached
+    shown = "127.0.0.1" if everywhere else f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{bound.getsockname()[1]}/"
-    app = make_app(host=host, own=own)
+    app = make_app(host=named, own=own)
     config = uvicorn.Config(
         app,
         log_level="warning",
@@ -41,15 +56,24 @@ def serve(
     )
     say(f"presage is at {address} (Ctrl-C ends it)")
     if not is_loopback(host):
+        say(f"From elsewhere it is at http://{named}:{bound.getsockname()[1]}/")
         say("Everybody who reaches this machine can ask it and let it train. Leave --host out for this machine only.")
     if browser:
         Thread(target=webbrowser.open, args=(address,), daemon=True).start()
     try:
-        uvicorn.Server(config).run(sockets=[bound])
+        Ending(config).run(sockets=[bound])
     except KeyboardInterrupt:  # how it is meant to end
         pass
     finally:
         bound.close()
+        _end_processes()
+
+
+def _end_processes() -> None:
+    """End what this program has started: the process that others are forked from may be busy compiling."""
+    for child in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            child.kill()
 
 
 def _bound(host: str, port: int) -> socket.socket:
@@ -58,7 +82,8 @@ def _bound(host: str, port: int) -> socket.socket:
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         bound = socket.socket(family, kind, protocol)
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if os.name == "posix":  # elsewhere it would let two programs share a port
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(address)
         bound.listen()  # who opens the address that is printed waits for the server, and is not refused
     except OSError as error:

@@ -12,7 +12,7 @@ from presage.plots.spectrum import percent
 
 POINTS = 240  # of all densities together
 FEWEST = 12  # of one bulk
-MOST_BULKS, MOST_STROKES = 400, 2000  # a power law has as many outliers as eigenvalues
+MOST_BULKS, MOST_STROKES = 400, 2000  # a list has as many atoms as values, and more cannot be told apart on a screen
 DIGITS = 6
 
 
@@ -28,11 +28,19 @@ def drawn(learned: Learned) -> dict[str, Any]:
             for bulk, band in zip(shown.bulks, bands, strict=True)
         ],
         "outliers": rounded(sorted(learned.outliers, reverse=True)[:MOST_STROKES]),
-        "n_outliers": len(learned.outliers),
+        "left_out": _left_out(learned),
         "atoms": [[_rounded(atom.at), atom.mass] for atom in learned.atoms[-MOST_STROKES:]],
         "zero": learned.zero,
         "zero_text": percent(learned.zero),
     }
+
+
+def _left_out(learned: Learned) -> str:
+    """What is too much for a screen, in a sentence; "" where all is there."""
+    parts = {"bulks": (len(learned.bulks), MOST_BULKS), "outliers": (len(learned.outliers), MOST_STROKES)}
+    parts |= {"values": (len(learned.atoms), MOST_STROKES)}
+    said = [f"{most:,} of {count:,} {name}" for name, (count, most) in parts.items() if count > most]
+    return f"Only {' and '.join(said)} are drawn." if said else ""
 
 
 def of_networks(ensemble: Any) -> dict[str, Any] | None:

@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 from presage.cli.errors import COMMANDS, option
 from presage.cli.written import in_python, number
-from presage.page.answers import Tell
-from presage.page.asked import Asked
+from presage.page.answers import DRAFT, Tell
+from presage.page.asked import Asked, FieldError, verbs_beside
 from presage.page.bounds import within
-from presage.page.described import BESIDE
 from presage.page.grids import Side, side
 from presage.page.messages import Message
 from presage.protocol.fields import Number, Part
@@ -95,7 +94,7 @@ def _curve(asked: Asked, said: Message) -> dict[str, str]:
     low, high = said.number_of("low"), said.number_of("high")
     along = side(asked, said.text("along"), low, high, within("points", said.whole("points"), least=2))
     place = _place(along, asked.number(along.field), low, high)
-    beside = [verb for verb in said.words("beside") if verb in BESIDE and asked.chosen.lacks(verb) is None]
+    beside = verbs_beside(asked, said.words("beside"))
     lines = [f"curve = ps.sweep(problem, ps.{asked.verb}, {place.python})"]
     lines += [f"{verb} = ps.sweep(problem, ps.{verb}, {place.python})" for verb in beside]
     at = {along.field: place.command}
@@ -116,11 +115,11 @@ def _map(asked: Asked, said: Message) -> dict[str, str]:
     for name, ends in ((said.text("across"), said.pair("across_range")), (said.text("up"), said.pair("up_range"))):
         places.append(_place(side(asked, name, *ends, count), asked.number(name), *ends))
     grids = ", ".join(place.python for place in places)
-    line = f"table = ps.sweep(problem, ps.{asked.verb}, {grids}, accuracy=1e-2)"
-    if not _takes_accuracy(asked):
-        line = line.replace(", accuracy=1e-2", "")
+    # A map is of drafts, and its lines give what it shows.
+    rough, flag = (f", accuracy={DRAFT:g}", ["--accuracy", f"{DRAFT:g}"]) if _takes_accuracy(asked) else ("", [])
+    line = f"table = ps.sweep(problem, ps.{asked.verb}, {grids}{rough})"
     python = _python(asked, [line, "ps.plot(table)"], numpy=any(place.needs_numpy for place in places))
-    words = ["presage", "sweep", SWEPT[asked.verb]]
+    words = ["presage", "sweep", SWEPT[asked.verb], *flag]
     command = _command(asked, words, {place.field: place.command for place in places})
     return {"what": "this map", "python": python, "command": command}
 
@@ -134,6 +133,11 @@ def _takes_accuracy(asked: Asked) -> bool:
 def _networks(asked: Asked, said: Message) -> dict[str, str]:
     sizes, seeds, trainer = said.wholes("d"), said.whole("seeds"), said.optional_text("trainer")
     model = asked.chosen.model
+    if trainer is not None and trainer not in (model.trainers if model else ()):
+        raise FieldError(None, f"There is no trainer {trainer!r} here. Choose another.")
+    for size in sizes:
+        within("d", size)
+    within("seeds", seeds)
     kind: Any = None if trainer is None or model is None else found(model.trainers[trainer])
     minimises = getattr(kind, "minimises", True)
     verb = "solve" if minimises else "bayes_optimal"

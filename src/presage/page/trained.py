@@ -30,22 +30,38 @@ def train(tell: Tell, model: str, fields: Mapping[str, str], d: Sequence[int], s
         raise beyond("dimensions", len(d))
     sizes = sorted({within("d", size) for size in d})
     within("seeds", seeds)
-    asked.problem()  # what is wrong with a field is told before anything is trained
+    _must_fit(asked.problem(), sizes)
     planned = plan(asked.given, trainer, {"processes": 1})
+    verb = "solve" if planned.minimises else "bayes_optimal"  # what such networks are to be set beside
     ensembles: dict[int, Any] = {}
+    failed: list[str] = []
     for size in sizes:
         for seed in range(seeds):
             one = _network(tell, planned, size, seed)
-            if one is not None:
+            if isinstance(one, str):
+                failed.append(f"d = {size}: seed {seed} failed: {one}")
+            else:
                 ensembles[size] = joined([ensembles[size], one]) if size in ensembles else one
-                tell(_trained(ensembles[size], seeds))
-    verb = ps.solve if planned.minimises else ps.bayes_optimal
+                tell({**_trained(ensembles[size], seeds), "verb": verb})
     if ensembles:
-        tell(_compared(verb(planned.problem), list(ensembles.values())))
+        prediction = getattr(ps, verb)(planned.problem)
+        found = _compared(prediction, list(ensembles.values()))
+        tell({**found, "caveats": [*failed, *found["caveats"]], "verb": verb})
+
+
+def _must_fit(problem: Any, sizes: Sequence[int]) -> None:
+    """Refuse networks whose samples would fill the memory of the machine that everybody asks."""
+    for d in sizes:
+        try:
+            numbers = problem.samples(d) * d
+        except InputError:  # a model of one's own need not count its samples
+            return
+        if numbers > BOUNDS["numbers"].most:
+            raise beyond("numbers", f"{numbers:,} at d = {d}")
 
 
 def _network(tell: Tell, planned: Any, d: int, seed: int) -> Any:
-    """One network, its loss told as it falls; None where it could not be trained, which is told too."""
+    """One network, its loss told as it falls; where it could not be trained the reason, which is told too."""
     import presage as ps
 
     began = told = perf_counter()
@@ -66,9 +82,9 @@ def _network(tell: Tell, planned: Any, d: int, seed: int) -> Any:
         with watched(watch):
             ensemble = ps.simulate(planned.problem, d=d, seeds=[seed], progress=False, **planned.options)
     except TrainError as error:
-        reason = error.partial.failures[seed] if error.partial is not None else str(error)
+        reason = str(error) if error.partial is None else str(error.partial.failures[seed])
         tell({"kind": "network", "d": d, "seed": seed, "values": {}, "failed": reason})
-        return None
+        return reason
     tell({"kind": "loss", "d": d, "seed": seed, "steps": steps})
     values = {one.name: float(ensemble.values(one.name)[0]) for one in ensemble.measured}
     tell({"kind": "network", "d": d, "seed": seed, "values": values, "failed": None})

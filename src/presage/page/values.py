@@ -7,24 +7,30 @@ from collections.abc import Sequence
 from typing import Any
 
 from presage.cli.arrays import npy_numbers, text_numbers
-from presage.cli.targets import SINGULAR_VALUES
+from presage.cli.targets import FAMILIES, SINGULAR_VALUES
 from presage.page.answers import Tell
 from presage.page.asked import FieldError
 from presage.page.bounds import BOUNDS, beyond
 from presage.protocol.numbers import text
 
 KIND = "masses:"
+SEPARATED = (b",", b";", b"\t", b" ", b"\n")  # what stands between two entries of a text
 
 
 def values(tell: Tell, name: str, of: str, content: bytes) -> None:
     """The values of a file as the text of a law, and what they are in words."""
     import numpy as np
 
+    if of not in {family.of for family in FAMILIES.values()}:
+        raise FieldError(None, f"A file has {' or '.join(family.of for family in FAMILIES.values())}. Say which.")
     shown = name if len(name) <= 60 else f"{name[:57]}..."
     notes: list[str] = []
     if name.lower().endswith(".npy"):
         array: Any = npy_numbers("file", shown, io.BytesIO(content))
     else:
+        entries = sum(map(content.count, SEPARATED))
+        if entries > BOUNDS["entries"].most:  # a short text may have very many
+            raise beyond("entries", f"about {entries:,}")
         array, heading = text_numbers("file", shown, content)
         notes += [heading] if heading else []
         array = array.ravel() if 1 in array.shape else array
