@@ -32,6 +32,7 @@ from presage.cli import (
     lookup,
     models,
     options,
+    page,
     predictions,
     problem_options,
     scaling,
@@ -913,12 +914,12 @@ def test_a_fault_of_presage_is_told_apart_and_can_be_traced(monkeypatch):
 
 
 NAMES = ["solve", "curve", "spectrum", "thresholds", "bayes", "scaling", "simulate", "compare", "sweep"]
-NAMES += ["classify", "figure", "where", "cite", "demo"]
+NAMES += ["classify", "figure", "page", "where", "cite", "demo"]
 
 
 EXAMPLES = {
     name: lines
-    for module in (predictions, scaling, spectrum, training, sweep, classify, figure, lookup)
+    for module in (predictions, scaling, spectrum, training, sweep, classify, figure, page, lookup)
     for name, lines in module.EXAMPLES.items()
 }
 
@@ -1021,7 +1022,7 @@ def test_examples_of_the_help_are_commands(name, tmp_path, monkeypatch):
     for example in (line for line in _help(name) if line.startswith("presage ")):
         _, command, *arguments = shlex.split(example)
         commands()[command].make_context(command, list(arguments))
-        slow = {"demo", "figure", "compare"}
+        slow = {"demo", "figure", "compare", "page"}  # a page runs until Ctrl-C
         if command not in slow and "--store" not in arguments and "--plot" not in arguments:
             run(command, *arguments)
 

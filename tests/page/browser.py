@@ -161,7 +161,10 @@ class Browser:
         if selector is None:
             self.driver.save_screenshot(path)
         else:
+            self.resize(1440, 1800)  # high enough for every part of the page
+            time.sleep(0.5)
             self.one(selector).screenshot(path)
+            self.resize(1440, 900)
 
     def downloaded(self, name: str) -> Path:
         """A file that the page handed over."""

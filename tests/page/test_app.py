@@ -134,6 +134,15 @@ def test_a_curve_has_every_point_as_solve_has_it_and_the_thresholds(tab):
     ).interpolation
 
 
+def test_a_curve_is_remembered_wherever_its_own_slider_stands(client, tab):
+    asked = {"along": "alpha", "low": 0.3, "high": 3.0, "points": 4}
+    first = cells(tab.ask("curve", "quadratic", FIELDS, **asked), "refined")
+    before = client.app.state.remembered.size
+    again = cells(tab.ask("curve", "quadratic", {**FIELDS, "alpha": "1.23"}, **asked), "refined")
+    assert again == first
+    assert client.app.state.remembered.size == before
+
+
 def test_a_point_of_a_curve_that_fails_has_its_reason(tab):
     fields = {"target": "product:0.5", "alpha": "0.5"}
     said = tab.ask("curve", "bilinear", fields, along="alpha", low=1e-12, high=1.0, points=3)
@@ -148,7 +157,7 @@ def test_a_map_is_filled_coarse_to_fine(tab):
     (axes,) = of_kind(said, "axes")
     found = cells(said, "draft")
     assert len(found) == 81
-    assert [*found][:2] == [(0, 0), (8, 0)]
+    assert {*[*found][:4]} <= {(0, 0), (8, 0), (0, 8), (8, 8)}  # two processes answer, in any order
     problem = ps.quadratic_network(ps.MarchenkoPastur(0.5), alpha=axes["x"][3], weight_decay=axes["y"][5], noise=0.5)
     assert found[3, 5]["values"]["rank"][0] == pytest.approx(ps.solve(problem).rank, rel=1e-6)
 

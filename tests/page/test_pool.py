@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
@@ -13,14 +13,18 @@ from presage.page.pool import AnswerError, Pool
 from presage.page.process import ENDED, FAILED, READY, TOLD
 
 
+def made(pool: Any) -> list[Any]:
+    """The processes that a pool has started, of which a pool of another test knows nothing."""
+    found: list[Any] = vars(pool).setdefault("made", [])
+    return found
+
+
 class Obedient:
     """A process that does what a test says."""
 
-    made: ClassVar[list[Any]] = []
-
     def __init__(self, pool: Any) -> None:
         self.pool, self.job, self.ready, self.dead, self.ended = pool, None, False, False, False
-        type(self).made.append(self)
+        made(pool).append(self)
         with suppress(RuntimeError):  # the test is over
             pool.loop.call_soon_threadsafe(pool.heard, self, (READY, None))
 
@@ -47,7 +51,6 @@ class Stillborn(Obedient):
 @pytest.fixture(autouse=True)
 def obedient(monkeypatch):
     monkeypatch.setattr(pools, "Worker", Obedient)
-    monkeypatch.setattr(Obedient, "made", [])
 
 
 async def started(size: int, **options: Any) -> Pool:
@@ -64,15 +67,15 @@ async def asking(pool: Pool, name: str, urgency: int) -> asyncio.Task[Any]:
     return task
 
 
-def busy() -> list[str]:
-    return [worker.job.name for worker in Obedient.made if worker.job is not None and not worker.ended]
+def busy(pool: Pool) -> list[str]:
+    return [worker.job.name for worker in made(pool) if worker.job is not None and not worker.ended]
 
 
 def test_the_most_urgent_question_comes_first_and_equals_in_their_order():
     async def run() -> list[str]:
         pool, seen = await started(1), []
         tasks = [await asking(pool, name, urgency) for name, urgency in (("a", 2), ("b", 3), ("c", 0), ("d", 3))]
-        (worker,) = Obedient.made
+        (worker,) = made(pool)
         for _ in tasks:
             seen.append(worker.job.name)
             worker.tell(TOLD, worker.job.name)
@@ -88,14 +91,14 @@ def test_processes_are_kept_free_for_what_is_urgent():
         pool = await started(4, reserved=2)
         for index in range(4):
             await asking(pool, f"curve {index}", 2)
-        assert busy() == ["curve 1", "curve 0"] or sorted(busy()) == ["curve 0", "curve 1"]
+        assert busy(pool) == ["curve 1", "curve 0"] or sorted(busy(pool)) == ["curve 0", "curve 1"]
         await asking(pool, "refined", 1)
         await asking(pool, "another refined", 1)
-        assert "refined" in busy()
-        assert "another refined" not in busy()
+        assert "refined" in busy(pool)
+        assert "another refined" not in busy(pool)
         await asking(pool, "draft", 0)
-        assert "draft" in busy()
-        assert len(busy()) == 4
+        assert "draft" in busy(pool)
+        assert len(busy(pool)) == 4
 
     asyncio.run(run())
 
@@ -104,16 +107,16 @@ def test_who_stops_listening_ends_the_process_and_another_takes_its_place():
     async def run() -> None:
         pool = await started(1)
         task = await asking(pool, "slow", 0)
-        (worker,) = Obedient.made
+        (worker,) = made(pool)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
         assert worker.ended
         other = await asking(pool, "next", 0)
-        while len(Obedient.made) < 2 or Obedient.made[1].job is None:
+        while len(made(pool)) < 2 or made(pool)[1].job is None:
             await asyncio.sleep(0.005)
-        Obedient.made[1].tell(TOLD, 7)
-        Obedient.made[1].tell(ENDED)
+        made(pool)[1].tell(TOLD, 7)
+        made(pool)[1].tell(ENDED)
         assert await other == 7
 
     asyncio.run(run())
@@ -126,7 +129,7 @@ def test_a_process_that_was_told_to_end_is_asked_nothing_though_it_had_just_fini
     async def run() -> None:
         pool = await started(1)
         task = await asking(pool, "finished", 0)
-        (worker,) = Obedient.made
+        (worker,) = made(pool)
         task.cancel()
         await asyncio.sleep(0)
         assert worker.ended
@@ -147,7 +150,7 @@ def test_what_cannot_be_handed_on_is_refused_and_no_process_is_lost():
             await pool.answer("picture", 0, content=deep)
         assert not pool.busy
         await asking(pool, "next", 0)
-        assert busy() == ["next"]
+        assert busy(pool) == ["next"]
 
     asyncio.run(run())
 
@@ -182,10 +185,10 @@ def test_a_process_that_cannot_be_started_is_tried_again(monkeypatch):
         pool = Pool(1)
         pool.start()
         task = asyncio.ensure_future(pool.answer("anything", 0))
-        while not Obedient.made or Obedient.made[0].job is None:
+        while not made(pool) or made(pool)[0].job is None:
             await asyncio.sleep(0.005)
-        Obedient.made[0].tell(TOLD, 3)
-        Obedient.made[0].tell(ENDED)
+        made(pool)[0].tell(TOLD, 3)
+        made(pool)[0].tell(ENDED)
         assert await task == 3
 
     asyncio.run(run())
@@ -198,7 +201,7 @@ def test_a_question_that_waits_and_is_dropped_is_never_asked():
         second = await asking(pool, "second", 0)
         second.cancel()
         await asyncio.sleep(0)
-        (worker,) = Obedient.made
+        (worker,) = made(pool)
         worker.tell(ENDED)
         assert worker.job is None
         assert not worker.ended
@@ -210,7 +213,7 @@ def test_a_mistake_is_told_and_the_process_stays():
     async def run() -> None:
         pool = await started(1)
         task = await asking(pool, "wrong", 0)
-        (worker,) = Obedient.made
+        (worker,) = made(pool)
         worker.tell(FAILED, {"field": "alpha", "message": "no"})
         with pytest.raises(AnswerError) as caught:
             await task
@@ -224,10 +227,10 @@ def test_a_process_that_dies_is_replaced_and_its_question_told_so():
     async def run() -> None:
         pool = await started(1)
         task = await asking(pool, "large", 0)
-        Obedient.made[0].pool.heard(Obedient.made[0], None)
+        made(pool)[0].pool.heard(made(pool)[0], None)
         with pytest.raises(AnswerError, match="was killed"):
             await task
-        while len(Obedient.made) < 2:
+        while len(made(pool)) < 2:
             await asyncio.sleep(0.005)
 
     asyncio.run(run())

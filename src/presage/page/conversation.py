@@ -132,13 +132,12 @@ class Conversation:
         order = coarse_to_fine(len(along.places))
         places = {index: {along.field: along.places[index]} for index in order}
         caveats: dict[str, list[str]] = {}
-        await self._spread(asked, places, None, True, CURVE, caveats)
-        if problem.chosen.lacks("thresholds") is None and along.field == SAMPLES:
-            await self._marks(asked, along)
-        for other in beside:
-            await self._spread(asked, places, other, True, CURVE, caveats)
-        for verb in (None, *beside):
-            await self._spread(asked, places, verb, False, FINE_CURVE, caveats)
+        for verb in (None, *beside):  # the curve of the problem itself is whole before one beside it, which may be slow
+            rough = await self._spread(asked, places, verb, True, CURVE, caveats)
+            if verb is None and problem.chosen.lacks("thresholds") is None and along.field == SAMPLES:
+                await self._marks(asked, along)
+            if rough:
+                await self._spread(asked, places, verb, False, FINE_CURVE, caveats)
 
     async def _marks(self, asked: Message, along: Side) -> None:
         """The thresholds that lie within a curve along the number of samples."""
@@ -169,10 +168,15 @@ class Conversation:
         draft: bool,
         urgency: int,
         caveats: dict[str, list[str]],
-    ) -> None:
-        """Compute cells on all processes, a little at a time; tell them as they come, and at the end their caveats."""
-        which = {"which": verb or HERE, "stage": "draft" if draft else "refined"}
-        problem = key(asked.model, asked.fields, "cell", verb, draft)
+    ) -> bool:
+        """Compute cells on all processes, a little at a time; tell them as they come, and at the end their caveats.
+
+        Whether some are drafts: a model of one accuracy has none.
+        """
+        which = verb or HERE
+        along = next(iter(places.values()))  # where a slider of these fields stands plays no part
+        rest = {name: text for name, text in asked.fields.items() if name not in along}
+        problem = key(asked.model, rest, "cell", verb, draft)
         names = {at: f"{problem} {sorted(place.items())}" for at, place in places.items()}
         found = {at: cell for at in places if (cell := self._remembered.get(names[at])) is not None}
         await self._tell_cells(asked, which, found)
@@ -202,18 +206,19 @@ class Conversation:
                 await self._tell_cells(asked, which, cells)
 
         await _together(hand_out() for _ in range(self._answering.size - self._answering.reserved))
-        caveats[verb or HERE] = list(dict.fromkeys(line for at in places for line in found[at].get("caveats", ())))
-        rough = [ROUGH] if asked.ask == "map" and any(cell.get("rough") for cell in found.values()) else []
+        caveats[which] = list(dict.fromkeys(line for at in places for line in found[at].get("caveats", ())))
+        rough = any(cell.get("rough") for cell in found.values())
         said = [f"{BESIDE[name]}: {line}" if name in BESIDE else line for name in caveats for line in caveats[name]]
-        await self._tell(asked.number, {"kind": "caveats", "caveats": [*rough, *dict.fromkeys(said)]})
+        said = [*([ROUGH] if rough and asked.ask == "map" else []), *dict.fromkeys(said)]
+        await self._tell(asked.number, {"kind": "caveats", "caveats": said})
+        return rough
 
-    async def _tell_cells(
-        self, asked: Message, which: Mapping[str, str], cells: Mapping[Any, Mapping[str, Any]]
-    ) -> None:
+    async def _tell_cells(self, asked: Message, which: str, cells: Mapping[Any, Mapping[str, Any]]) -> None:
         if cells:
+            stage = "draft" if any(cell.get("rough") for cell in cells.values()) else "refined"
             shown = ("values", "failed")
             told = [{**_place(at), **{n: cell[n] for n in shown if n in cell}} for at, cell in cells.items()]
-            await self._tell(asked.number, {"kind": "cells", **which, "cells": told})
+            await self._tell(asked.number, {"kind": "cells", "which": which, "stage": stage, "cells": told})
 
     async def _train(self, asked: Message) -> None:
         """Train networks and tell of them as they come."""

@@ -40,6 +40,7 @@ def serve(
             app.state.answering.loop.call_soon_threadsafe(app.state.end)
             super().handle_exit(sig, frame)
 
+    others = _children()
     bound = _bound(host, port)
     everywhere = host in EVERYWHERE
     named = socket.gethostname() if everywhere else host  # by which name this server is reached
@@ -66,14 +67,14 @@ def serve(
         pass
     finally:
         bound.close()
-        _end_processes()
+        for child in _children() - others:  # the process that others are forked from may be busy compiling
+            with suppress(psutil.NoSuchProcess):
+                child.kill()
 
 
-def _end_processes() -> None:
-    """End what this program has started: the process that others are forked from may be busy compiling."""
-    for child in psutil.Process().children(recursive=True):
-        with suppress(psutil.NoSuchProcess):
-            child.kill()
+def _children() -> set[psutil.Process]:
+    """The processes that this one has started."""
+    return {*psutil.Process().children(recursive=True)}
 
 
 def _bound(host: str, port: int) -> socket.socket:

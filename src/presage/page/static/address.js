@@ -8,9 +8,14 @@ import { fillTraining, trainingSettings } from "./training.js";
 
 const LONGEST = 6000;
 
+// A link that could not be followed stands, with what was said of it, as long as the page is at this hash.
+let strange = null;
+
 /** Keeps the address up to date and follows one that is typed or pasted. */
 export function startAddress() {
   const write = afterRest(120, () => {
+    if (strange?.stands === hash()) return;
+    strange = null;
     history.replaceState(null, "", hash());
     say(byId("link-note"), lawsLeftOut().length ? "The list of values is too long for a link: it is left out of it. Take it as a .npy file under “Take it with you”." : "");
   });
@@ -31,13 +36,18 @@ export function readAddress(fallback) {
   }
   const group = (prefix) => Object.fromEntries([...texts].filter(([name]) => name.startsWith(`${prefix}.`)).map(([name, text]) => [name.slice(prefix.length + 1), text]));
   const named = modelNamed(texts.get("model"));
-  const name = named?.name ?? (typeof fallback === "string" ? fallback : state.model.name);
-  chooseModel(name, named ? Object.fromEntries(texts) : {});
-  fillSettings(group("curve"));
-  fillMapSettings(group("map"));
-  fillTraining(group("train"));
-  announce("settings");
-  announce("map-settings");
+  const isStrange = !named && location.hash.length > 1;
+  const isFirst = typeof fallback === "string";
+  if (!isStrange || isFirst) {
+    chooseModel(named?.name ?? (isFirst ? fallback : state.model.name), named ? Object.fromEntries(texts) : {});
+    fillSettings(isStrange ? {} : group("curve"));
+    fillMapSettings(isStrange ? {} : group("map"));
+    fillTraining(isStrange ? {} : group("train"));
+    announce("settings");
+    announce("map-settings");
+  }
+  strange = isStrange ? { stands: hash() } : null;
+  if (strange) say(byId("link-note"), `This link names no model of this page: ${texts.get("model") ?? location.hash}.`);
 }
 
 /** The whole link to what is on the screen. */

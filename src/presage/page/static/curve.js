@@ -1,12 +1,15 @@
 // The learning curve in any field, with the present point, thresholds, what is beside it, pins and trained dots.
 
 import { afterRest, byId, download, make, onceAFrame, say, sentences } from "./dom.js";
-import { dimensionsOf, drawDots, drawMarks } from "./dots.js";
-import { bar, general, numberOf } from "./numbers.js";
+import { drawDots, drawMarks, groupsOf } from "./dots.js";
+import { allow, pointIsReady } from "./fresh.js";
+import { general, isFlat, numberOf } from "./numbers.js";
 import { picture } from "./picture.js";
+import { clearPins, differences, MOST_PINS, pin, pinnedCurves, refreshPins, unpin } from "./pins.js";
 import { colours, legendEntry, Plot, SHAPES } from "./plot.js";
 import { boxes, fillMenu, fillRange, readRange, readWhole } from "./settings.js";
-import { announce, nameOf, numberFields, on, problem, problemKey, shownToTests, state } from "./state.js";
+import { csvOf, fillTable, inWords, panelOf, withBar } from "./sheet.js";
+import { announce, isPresent, modelNamed, nameOf, numberFields, on, problem, problemKey, shownToTests, state } from "./state.js";
 import { trainedAlong } from "./trained.js";
 
 const REST = 150;
@@ -14,14 +17,14 @@ const HERE = "here";
 const SMALLEST = 1e-8;
 const BEGUN_BESIDE = 2;
 const BESIDE_LOOKS = [["green", [8, 5]], ["pink", [3, 3]], ["sky", [10, 4, 2, 4]]];
-const PIN_LOOKS = [["orange", [12, 4]], ["sky", [4, 3]], ["pink", [10, 4, 2, 4]], ["green", [2, 4]], ["muted", [14, 3, 3, 3]]];
+const GREYED = ["curve", "curve-legend", "curve-notes", "curve-table"];
 
 let plot;
 let controls;
 let curve = null;
 let askedKey = null;
 let point = null;
-let pins = [];
+let isStale = false;
 let drawn = {};
 
 /** Prepares the panel. */
@@ -39,7 +42,11 @@ export function startCurve() {
     markStale();
     askSoon();
   });
-  on("settings", askSoon);
+  on("settings", () => {
+    markStale();
+    askSoon();
+  });
+  on("stale", allowAll);
   on("opened", () => {
     askedKey = null;
     askSoon();
@@ -55,19 +62,25 @@ export function startCurve() {
     fillRange(controls.low, controls.high, controls.along.value);
     announce("settings");
   });
+  // Not while one types: the box is put right once one has done so.
+  controls.points.addEventListener("change", () => (controls.points.value = pointsNow()));
   for (const name of ["low", "high", "points"]) controls[name].addEventListener("change", () => announce("settings"));
   controls.observable.addEventListener("change", () => {
     draw();
     announce("address");
   });
-  byId("pin").addEventListener("click", pin);
-  byId("clear-pins").addEventListener("click", () => {
-    pins = [];
-    draw();
+  byId("pin").addEventListener("click", () => {
+    pin(curve);
+    announce("cells");
   });
-  for (const format of ["png", "svg"]) byId(`curve-${format}`).addEventListener("click", (event) => curve && picture(format, "curve", point?.title ?? "", [curvePanel()], event.target));
-  byId("curve-csv").addEventListener("click", () => curve && download("curve.csv", csv(), "text/csv"));
+  byId("clear-pins").addEventListener("click", () => {
+    clearPins();
+    drawAll();
+  });
+  for (const format of ["png", "svg"]) byId(`curve-${format}`).addEventListener("click", (event) => picture(format, "curve", point.title, [curvePanel()], event.target));
+  byId("curve-csv").addEventListener("click", () => download("curve.csv", csvOf(curve, HERE), "text/csv"));
   byId("curve-table").addEventListener("toggle", drawAll);
+  allowAll();
 }
 
 /** Sets the settings, from an address or a figure; what is not given begins as declared. */
@@ -94,20 +107,22 @@ export function curveSettings() {
   return { ...texts, beside: chosenBeside().join(",") };
 }
 
-/** The settings as a question has them, or null where they cannot be read. */
-export function curveQuestion() {
+/** The settings as a question has them, or null where they cannot be read; why is said if it `speaks`. */
+export function curveQuestion(speaks) {
   const along = controls.along.value;
-  const range = along ? readRange(controls.low, controls.high, along, byId("curve-message")) : null;
+  const range = along ? readRange(controls.low, controls.high, along, speaks ? byId("curve-message") : null) : null;
   if (!range) return null;
-  return { along, low: range[0], high: range[1], points: readWhole(controls.points, 2, state.bounds.points ?? 200), beside: chosenBeside() };
+  return { along, low: range[0], high: range[1], points: pointsNow(), beside: chosenBeside() };
 }
+
+const pointsNow = () => readWhole(controls.points, 2, state.bounds.points ?? 200);
 
 const chosenBeside = () => [...byId("curve-beside").querySelectorAll("input:checked")].map((box) => box.value);
 
 const keyOf = (asked, question) => `${problemKey(asked, question.along)} ${JSON.stringify(question)}`;
 
 function askCurve() {
-  const question = curveQuestion();
+  const question = curveQuestion(true);
   if (!question) return;
   const asked = problem();
   const key = keyOf(asked, question);
@@ -122,9 +137,28 @@ function askCurve() {
 // The curve on the screen is of another problem as soon as something else than its own field has moved.
 function markStale() {
   if (!curve) return;
-  const question = curveQuestion();
-  byId("curve").classList.toggle("stale", !question || keyOf(problem(), question) !== curve.key);
+  const question = curveQuestion(false);
+  isStale = !question || keyOf(problem(), question) !== curve.key;
+  for (const id of GREYED) byId(id).classList.toggle("stale", isStale);
+  if (isStale) say(byId("curve-readout"), "");
+  allowAll();
 }
+
+const isWhole = () => Boolean(curve?.done) && !isStale;
+
+function allowAll() {
+  const isFull = pinnedCurves().length >= MOST_PINS;
+  allow(isWhole() && !isFull, "pin");
+  byId("pin").title = isFull ? `at most ${MOST_PINS} curves are kept: unpin one first` : "keep this curve and move on";
+  allow(pinnedCurves().length > 0, "clear-pins");
+  allow(isWhole() && pointIsReady(), "curve-png", "curve-svg", "curve-csv");
+}
+
+/** Whether the curve is all there and of the present problem; a model without numbers has none. */
+export const curveIsReady = () => numberFields().length === 0 || isWhole();
+
+/** Whether the line of this verb is on the screen. */
+export const isDrawn = (verb) => Boolean(drawn.lines?.some((line) => line.source === curve && line.verb === verb));
 
 function hear(message, fresh) {
   if (message.kind === "axis") Object.assign(fresh, { x: message.x, label: message.label, logarithmic: message.logarithmic });
@@ -144,31 +178,17 @@ function hear(message, fresh) {
     }
   } else if (message.kind === "error") {
     say(byId("curve-message"), message.message);
+    fresh.isBroken = true;
     askedKey = null;
   } else if (message.kind === "end") {
-    fresh.done = true;
+    fresh.done = !fresh.isBroken;
+    if (fresh.done) refreshPins(fresh);
     byId("curve-panel").setAttribute("aria-busy", "false");
+    markStale();
+    // What was refused may have been mended in the meantime, in the curve's own field: that is not part of the key.
+    if (fresh.isBroken && !isPresent(fresh.problem)) askCurve();
   }
   announce("cells");
-}
-
-// Keeps the present curve while one moves on.
-function pin() {
-  if (!curve || curve.problem.model !== state.model.name || pins.some((other) => other.key === curve.key)) return;
-  const look = PIN_LOOKS.find((candidate) => !pins.some((other) => other.look === candidate)) ?? PIN_LOOKS[pins.length % PIN_LOOKS.length];
-  pins.push({ ...curve, look });
-  announce("cells");
-}
-
-// What a pin differs in from the present problem, in its own values or in those of here.
-function differences(one, other, along) {
-  const parts = one.model === other.model ? [] : [one.model];
-  for (const [name, text] of Object.entries(one.fields)) {
-    if (name === along || other.fields[name] === text) continue;
-    parts.push(`${nameOf(name)} ${text.length > 24 ? `${text.slice(0, 22)}…` : text}`);
-  }
-  for (const name of Object.keys(other.fields)) if (!(name in one.fields) && one.model === other.model && name !== along) parts.push(`without ${nameOf(name)}`);
-  return parts.join(", ");
 }
 
 const observableNow = () => state.model.observables.find(({ name }) => name === controls.observable.value);
@@ -180,10 +200,10 @@ function linesNow(observable, theme) {
     const cells = source.lines[which];
     const values = cells && Array.from(source.x, (_, i) => (cells[i] === undefined ? undefined : (cells[i]?.[observable.name] ?? null)));
     if (!values?.some(Boolean)) return;
-    lines.push({ x: source.x, y: values.map((value) => value && value[0]), bar: values.map((value) => value && value[1]), colour: theme[look[0]], dash: look[1], words, source, ...extra });
+    lines.push({ x: source.x, y: values.map((value) => value && value[0]), bar: values.map((value) => value && value[1]), colour: theme[look[0]], dash: look[1], words, source, verb: which === HERE ? modelNamed(source.problem.model).verb : which, ...extra });
   };
   const here = problem();
-  for (const pinned of pins) if (pinned.along === curve.along && pinned.key !== curve.key) add(pinned, HERE, pinned.look, differences(pinned.problem, here, curve.along) || "pinned", { pinned });
+  for (const pinned of pinnedCurves()) if (pinned.along === curve.along && pinned.key !== curve.key) add(pinned, HERE, pinned.look, differences(pinned.problem, here, curve.along) || "pinned", { pinned });
   state.model.beside.forEach(({ name, words }, k) => add(curve, name, BESIDE_LOOKS[k % BESIDE_LOOKS.length], words));
   // Words that set the present curve apart are needed only where a pin is drawn that differs from it.
   const apart = new Set(lines.filter(({ pinned }) => pinned).flatMap(({ pinned }) => differences(curve.problem, pinned.problem, curve.along).split(", ")).filter(Boolean));
@@ -191,11 +211,11 @@ function linesNow(observable, theme) {
   return lines;
 }
 
-// Trained dots of a line: at the value of the field they were trained at.
+// Trained dots of a line: at the value of the field they were trained at, and only those that seek what the line is of.
 function dotsOf(line, observable) {
-  return trainedAlong(line.source.problem, curve.along)
+  return trainedAlong(line.source.problem, curve.along, line.verb)
     .filter(({ means }) => means[observable.name])
-    .map(({ problem: { fields }, d, done, of, means }) => ({ x: numberOf(fields[curve.along]), y: means[observable.name][0], error: means[observable.name][1], d, done, of }));
+    .map((entry) => ({ ...entry, x: numberOf(entry.problem.fields[curve.along]), y: entry.means[observable.name][0], error: entry.means[observable.name][1] }));
 }
 
 function presentPoint(observable) {
@@ -210,7 +230,7 @@ function drawAll() {
   if (!curve?.x || !observable || curve.problem.model !== state.model.name) return;
   const theme = colours();
   const lines = linesNow(observable, theme);
-  const dots = lines.filter(({ isHere, pinned }) => isHere || pinned).map((line) => [line, dotsOf(line, observable)]);
+  const dots = lines.map((line) => [line, dotsOf(line, observable)]);
   const present = presentPoint(observable);
   drawn = { lines, dots, present, observable };
   const isLog = setRanges(observable, lines, dots.flatMap(([, list]) => list), present);
@@ -220,18 +240,19 @@ function drawAll() {
   const tables = lines.map(({ x, y, bar: bars }) => [x, y.map(onPlot), moved(y, bars, 1), moved(y, bars, -1)]);
   // Without a line there still is an axis with the present point on it.
   const data = tables.length ? uPlot.join(tables) : [curve.x, curve.x.map(() => null)];
-  const signature = JSON.stringify([lines.map(({ colour, dash }) => [colour, dash]), curve.label, curve.logarithmic, isLog, observable.name, state.model.name]);
+  const signature = JSON.stringify([lines.map(({ colour, dash }) => [colour, dash]), curve.label, curve.logarithmic, isLog, isOnePlace(), observable.name, state.model.name]);
   plot.draw(signature, () => options(isLog), data);
   markStale();
   legend(theme);
   describe();
-  table();
+  if (byId("curve-table").open) fillTable(byId("curve-table").querySelector("table"), curve, drawn);
+  announce("drawn");
 }
 
 function options(isLog) {
   const { lines, observable } = drawn;
   const series = lines.flatMap(({ colour, dash, isHere }) => [
-    { stroke: colour, width: isHere ? 2.5 : 2, dash, points: { show: false } },
+    { stroke: colour, width: isHere ? 2.5 : 2, dash, points: { show: isOnePlace() } },
     { stroke: "transparent", width: 0, points: { show: false } },
     { stroke: "transparent", width: 0, points: { show: false } },
   ]);
@@ -246,8 +267,17 @@ function options(isLog) {
   };
 }
 
+// A range of whole numbers may have one place only: it still needs an axis, and a dot for want of a line.
+const isOnePlace = () => curve.x.length === 1;
+
+function ends() {
+  const [low, high] = [curve.x[0], curve.x[curve.x.length - 1]];
+  if (!isOnePlace()) return [low, high];
+  return curve.logarithmic ? [low / 1.5, high * 1.5] : [low - 0.5, high + 0.5];
+}
+
 function setRanges(observable, lines, dots, present) {
-  plot.ranges.x = [curve.x[0], curve.x[curve.x.length - 1]];
+  plot.ranges.x = ends();
   const values = lines.flatMap(({ x, y, source }) => (source === curve ? y : y.filter((_, i) => x[i] >= plot.ranges.x[0] && x[i] <= plot.ranges.x[1]))).filter(Number.isFinite);
   values.push(...dots.flatMap(({ y, error }) => [y - 2 * (error ?? 0), y + 2 * (error ?? 0)]).filter(Number.isFinite));
   if (present && present.x >= plot.ranges.x[0] && present.x <= plot.ranges.x[1]) values.push(present.y);
@@ -264,35 +294,32 @@ function setRanges(observable, lines, dots, present) {
     plot.ranges.y = [least / 1.5, high * 1.5];
     return true;
   }
-  const room = (high - low) * 0.08 || Math.abs(high) * 0.1 || 1;
+  const room = isFlat(low, high) ? Math.abs(high) * 0.1 || 1 : (high - low) * 0.08;
   const bottom = low >= 0 && low < 0.4 * high ? 0 : low - room;
   plot.ranges.y = [bottom, high + room];
   return false;
 }
 
-// The order of the legend: the present curve, what is beside it, pins.
-function inWords(lines) {
-  const rank = ({ isHere, pinned }) => (isHere ? 0 : pinned ? 2 : 1);
-  return [...lines].sort((a, b) => rank(a) - rank(b));
-}
-
 function legend(theme) {
-  const { lines, dots, present } = drawn;
+  const { lines, dots, present, observable } = drawn;
   const entries = inWords(lines).map(({ colour, dash, words, pinned }) => ({ colour, dash, words, pinned }));
-  for (const pinned of pins) {
+  for (const pinned of pinnedCurves()) {
+    const why = pinned.along === curve.along ? `it has no ${observable.label}` : `along ${nameOf(pinned.along)}`;
     if (pinned.key === curve.key) entries.push({ colour: theme[pinned.look[0]], words: "pinned: the present curve", pinned });
-    else if (!lines.some((line) => line.pinned === pinned)) entries.push({ colour: theme.faint, words: `${differences(pinned.problem, problem(), "") || "pinned"}: not drawn here (along ${nameOf(pinned.along)})`, pinned });
+    else if (!lines.some((line) => line.pinned === pinned)) entries.push({ colour: theme.faint, words: `${differences(pinned.problem, problem(), "") || "pinned"}: not drawn here (${why})`, pinned });
   }
   if (present) entries.push({ colour: theme.blue, mark: "round", words: "the present point" });
-  dimensionsOf(dots).forEach((d, k) => entries.push({ colour: theme.ink, mark: SHAPES[k % SHAPES.length], words: `trained, d = ${d}, ± 2 standard errors` }));
+  groupsOf(dots).forEach(({ words, line }, k) => entries.push({ colour: line.isHere || line.pinned ? theme.ink : line.colour, mark: SHAPES[k % SHAPES.length], words: `${words}, ± 2 standard errors` }));
   const key = JSON.stringify(entries.map(({ colour, dash, mark, words, pinned }) => [colour, dash, mark, words, pinned?.key]));
   const list = byId("curve-legend");
-  byId("clear-pins").disabled = pins.length === 0;
   if (list.dataset.key === key) return;
   list.dataset.key = key;
-  const unpin = (pinned) =>
-    make("button", { type: "button", className: "small", "aria-label": "unpin this curve", title: "unpin", onclick: () => { pins = pins.filter((other) => other !== pinned); announce("cells"); } }, "×");
-  list.replaceChildren(...entries.map((entry) => legendEntry({ ...entry, after: entry.pinned && unpin(entry.pinned) })));
+  const letGo = (pinned) => {
+    unpin(pinned);
+    announce("cells");
+  };
+  const button = (pinned) => make("button", { type: "button", className: "small", "aria-label": "unpin this curve", title: "unpin", onclick: () => letGo(pinned) }, "×");
+  list.replaceChildren(...entries.map((entry) => legendEntry({ ...entry, after: entry.pinned && button(entry.pinned) })));
 }
 
 function describe() {
@@ -331,59 +358,19 @@ function readOut(u) {
   const parts = inWords(drawn.lines)
     .map(({ words, bar: bars, x: own, y }) => {
       const i = own.indexOf(x);
-      return i >= 0 && Number.isFinite(y[i]) ? `${words} ${general(y[i])}${bars[i] ? ` ± ${bar(bars[i])}` : ""}` : null;
+      return i >= 0 && Number.isFinite(y[i]) ? `${words} ${withBar(y[i], bars[i])}` : null;
     })
     .filter(Boolean);
   say(box, parts.length ? `${nameOf(curve.along)} ${general(x)}: ${parts.join("; ")}` : "");
 }
 
-function table() {
-  const details = byId("curve-table");
-  if (!details.open) return;
-  const { lines, observable } = drawn;
-  const own = inWords(lines).filter(({ source }) => source === curve);
-  const head = make("tr", {}, make("th", { scope: "col" }, nameOf(curve.along)), ...own.map(({ words }) => make("th", { scope: "col" }, words)));
-  const rows = curve.x.map((x, i) => {
-    const cells = own.map(({ y, bar: bars }) => make("td", {}, Number.isFinite(y[i]) ? `${general(y[i])}${bars[i] ? ` ± ${bar(bars[i])}` : ""}` : (curve.failed[i] ?? "")));
-    return make("tr", {}, make("th", { scope: "row" }, general(x)), ...cells);
-  });
-  details.querySelector("table").replaceChildren(make("caption", {}, `${observable.label} against ${nameOf(curve.along)}`), make("thead", {}, head), make("tbody", {}, ...rows));
-}
-
 /** What a picture of the curve is made from; null where there is none. */
 export function curvePanel() {
-  if (!curve?.x || !drawn.lines) return null;
-  const { lines, dots, present, observable } = drawn;
-  const curves = inWords(lines).map(({ x, y, bar: bars, words, isHere }) => {
-    const known = Array.from(x, (_, i) => i).filter((i) => Number.isFinite(y[i]));
-    return { x: known.map((i) => x[i]), y: known.map((i) => y[i]), bar: known.map((i) => bars[i] ?? null), label: words, trained: false, dashed: !isHere };
-  });
-  for (const [line, list] of dots) {
-    for (const d of dimensionsOf([[line, list]])) {
-      const own = list.filter((entry) => entry.d === d).sort((a, b) => a.x - b.x);
-      const whose = line.isHere ? "" : ` (${line.words})`;
-      curves.push({ x: own.map(({ x }) => x), y: own.map(({ y }) => y), bar: own.map(({ error }) => 2 * (error ?? 0)), label: `trained, d = ${d}${whose}`, trained: true, dashed: false });
-    }
-  }
-  if (present) curves.push({ x: [present.x], y: [present.y], bar: [0], label: `the present point, ${present.text}`, trained: true, dashed: false });
-  const marks = curve.marks.map(({ label, at: place }) => ({ label, at: place }));
-  return { kind: "curves", xlabel: curve.label, ylabel: observable.label, xlog: curve.logarithmic, ylog: plot.u?.scales.y.distr === 3, curves, marks };
+  return curve?.x && drawn.lines && isWhole() ? panelOf(curve, drawn, plot.u?.scales.y.distr === 3) : null;
 }
 
 /** The curve with its settings and pins, as the JSON of everything has it. */
 export function curveData() {
   const plain = ({ problem: of, along, x, label, logarithmic, marks, caveats, lines, failed, stage }) => ({ ...of, along, x, label, logarithmic, marks, caveats, lines, failed, stage });
-  return curve && { ...plain(curve), observable: controls.observable.value, pins: pins.map(plain) };
+  return curve && { ...plain(curve), observable: controls.observable.value, pins: pinnedCurves().map(plain) };
 }
-
-function csv() {
-  const columns = [];
-  for (const [which, cells] of Object.entries(curve.lines)) {
-    const names = [...new Set(cells.flatMap((values) => Object.keys(values ?? {})))];
-    for (const name of names) columns.push({ title: which === HERE ? name : `${which}_${name}`, values: curve.x.map((_, i) => cells[i]?.[name]) });
-  }
-  const rows = [[curve.along, ...columns.flatMap(({ title }) => [title, `${title}_bar`])]];
-  curve.x.forEach((x, i) => rows.push([x, ...columns.flatMap(({ values }) => [values[i]?.[0] ?? "", values[i]?.[1] ?? ""])]));
-  return `${rows.map((row) => row.join(",")).join("\n")}\n`;
-}
-

@@ -1,6 +1,7 @@
 // What is drawn on a curve by hand: thresholds, the present point, trained dots with their bars.
 
 import { at, colours, dot, font, inside, SHAPES } from "./plot.js";
+import { trainedWords } from "./trained.js";
 
 /** Draws thresholds as dotted verticals with their labels. */
 export function drawMarks(u, thresholds) {
@@ -44,10 +45,11 @@ export function drawDots(u, { dots, present }) {
   const theme = colours();
   const { ink, card } = theme;
   if (present) drawPresent(u, present, theme);
-  const dimensions = dimensionsOf(dots);
+  const groups = groupsOf(dots);
   inside(u, (ctx, bbox, ratio) => {
     for (const [{ colour, isHere }, list] of dots) {
-      for (const { x, y, error, d } of list) {
+      for (const entry of list) {
+        const { x, y, error } = entry;
         const [px, py] = [at(u, "x", x), at(u, "y", y)];
         ctx.strokeStyle = isHere ? ink : colour;
         ctx.lineWidth = 1.5 * ratio;
@@ -63,7 +65,7 @@ export function drawDots(u, { dots, present }) {
           }
           ctx.stroke();
         }
-        dot(ctx, SHAPES[dimensions.indexOf(d) % SHAPES.length], px, py, 4 * ratio);
+        dot(ctx, SHAPES[groups.findIndex(({ entries }) => entries.includes(entry)) % SHAPES.length], px, py, 4 * ratio);
         ctx.fillStyle = isHere ? ink : colour;
         ctx.fill();
         ctx.strokeStyle = card;
@@ -95,5 +97,15 @@ function drawPresent(u, { x, y, text }, { ink, card, blue }) {
   });
 }
 
-/** The dimensions that dots were trained at, in order: each has its shape. */
-export const dimensionsOf = (dots) => [...new Set(dots.flatMap(([, list]) => list.map(({ d }) => d)))].sort((a, b) => a - b);
+/** Dots by trainer and dimension, in the order of the latter: each group has its shape and its words. */
+export function groupsOf(dots) {
+  const groups = new Map();
+  for (const [line, list] of dots) {
+    for (const entry of list) {
+      const words = trainedWords(entry);
+      if (!groups.has(words)) groups.set(words, { words, line, d: entry.d, entries: [] });
+      groups.get(words).entries.push(entry);
+    }
+  }
+  return [...groups.values()].sort((a, b) => a.d - b.d);
+}

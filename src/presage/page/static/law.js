@@ -1,6 +1,7 @@
 // The chooser of a law: its forms with their numbers, two atoms, a pasted list or a file.
 
 import { afterRest, make, post, say, sentences } from "./dom.js";
+import { grey } from "./fresh.js";
 import { general, numberOf } from "./numbers.js";
 import { Slider } from "./slider.js";
 import { state } from "./state.js";
@@ -15,6 +16,7 @@ const PASTED = "pasted.txt";
 export class LawChooser {
   #sliders = [];
   #form = null;
+  #sent = 0;
 
   constructor(field, id, describedBy, changed) {
     this.field = field;
@@ -27,8 +29,9 @@ export class LawChooser {
     this.menu = make("select", { id, "aria-describedby": describedBy, onchange: () => this.#choose(this.menu.value) }, ...choices.map(([value, words]) => make("option", { value }, words)));
     this.numbers = make("div", { className: "law-numbers" });
     this.written = make("input", { type: "text", className: "law-text", spellcheck: false, autocomplete: "off", "aria-label": `${field.words}, as text`, onchange: () => this.#set(this.written.value.trim()) });
+    this.complaint = make("p", { className: "message", role: "status", "aria-live": "polite" });
     this.list = this.#listControls();
-    this.element = make("div", { className: "law" }, this.menu, this.numbers, this.list.element, this.written);
+    this.element = make("div", { className: "law" }, this.menu, this.numbers, this.complaint, this.list.element, this.written);
   }
 
   /** Shows a law given as a text. */
@@ -37,6 +40,7 @@ export class LawChooser {
   }
 
   #show(text) {
+    this.#accept();
     const form = this.#formOf(text);
     this.menu.value = form;
     this.#build(form);
@@ -64,7 +68,7 @@ export class LawChooser {
     if (kind === MASSES && this.lists) {
       const pairs = parts.map((part) => part.split("@"));
       if (pairs.every((pair) => pair.length === 1)) return LIST;
-      const weights = pairs.map((pair) => numberOf(pair[1] ?? "1"));
+      const weights = pairs.map((pair) => numberOf(pair[1]));
       return pairs.length === 2 && Math.abs(weights[0] + weights[1] - 1) < 1e-9 ? ATOMS : TEXT;
     }
     const form = this.field.forms.find((candidate) => candidate.kind === kind);
@@ -85,14 +89,21 @@ export class LawChooser {
   }
 
   #choose(form) {
-    const before = this.#read();
+    // The last law that was taken: what is typed now may be none.
+    const before = this.written.value.trim();
+    this.#sent++;
+    this.#accept();
     this.#build(form);
     if (form === ATOMS) this.#set(`${MASSES}:0@0.5,1@0.5`);
     else if (form === TEXT) {
       this.written.value = before;
       this.written.focus();
-    } else if (form === LIST) this.list.text = before;
-    else this.#set(this.field.forms.find((candidate) => candidate.kind === form).example);
+    } else if (form === LIST) {
+      this.list.text = before;
+      // What the box still has from before is to be the law again.
+      if (this.list.box.value.trim()) this.#paste(this.list.box.value);
+      else say(this.list.message, `Nothing is listed yet: the law is still ${before}.`);
+    } else this.#set(this.field.forms.find((candidate) => candidate.kind === form).example);
   }
 
   #set(text) {
@@ -112,21 +123,48 @@ export class LawChooser {
 
   #number(declared) {
     const id = `${this.menu.id}-${declared.name}`;
-    const slider = new Slider(declared, id, this.describedBy, () => {
-      this.written.value = this.#read();
-      this.changed(this.written.value);
-    });
+    const slider = new Slider(declared, id, this.describedBy, () => this.#moved());
     const title = declared.symbol ? `${declared.symbol}  ${declared.words}` : declared.words;
     slider.title = title;
     slider.row = make("div", { className: "law-number", "data-number": declared.name }, make("label", { for: id }, title), slider.element);
     return slider;
   }
 
+  #moved() {
+    if (this.#form === ATOMS && !Number.isFinite(numberOf(this.#sliders[2].box.value))) {
+      say(this.complaint, "The weight must be a number; the numbers shown are those of the law before.");
+      grey(this.#reason, true);
+      return;
+    }
+    this.#accept();
+    this.written.value = this.#read();
+    this.changed(this.written.value);
+  }
+
+  get #reason() {
+    return `law ${this.field.name}`;
+  }
+
+  // What the controls say is a law, as far as can be seen here.
+  #accept() {
+    this.list.element.classList.remove("wrong");
+    say(this.complaint, "");
+    grey(this.#reason, false);
+  }
+
+  // What is typed is no list: the law stays as it was.
+  #refuse(words) {
+    this.list.element.classList.add("wrong");
+    say(this.list.message, words);
+    sentences(this.list.notes, []);
+    grey(this.#reason, true);
+  }
+
   // The weights of two atoms add up to one, so that one slider moves both.
   #atoms() {
     const low = this.field.of.startsWith("singular") ? 0 : -1;
     const value = (name, words) => ({ name, words, low, high: 4, scale: "linear" });
-    return [value("first", "first value"), value("second", "second value"), { name: "weight", words: "weight of the second", low: 0, high: 1, scale: "linear" }];
+    return [value("first", "first value"), value("second", "second value"), { name: "weight", words: "weight of the second", low: 0.01, high: 0.99, scale: "linear" }];
   }
 
   #listControls() {
@@ -161,34 +199,38 @@ export class LawChooser {
 
   // Numbers however they are parted, sent one a line: a pasted list is no table.
   #paste(text) {
+    // The rest after typing may end when another form or another model has been chosen.
+    if (!this.element.isConnected || this.#form !== LIST) return;
     const parts = text.split(/[\s,;]+/).filter(Boolean);
     if (parts.length) this.#send(new Blob([parts.join("\n")]), PASTED);
+    else {
+      this.#sent++;
+      this.#refuse("Give at least one number; the numbers shown are those of the law before.");
+    }
   }
 
   async #send(blob, name) {
-    const { message, notes, element } = this.list;
+    const mine = ++this.#sent;
+    const isOld = () => mine !== this.#sent || this.#form !== LIST || !this.element.isConnected;
+    const { message, notes } = this.list;
     const { upload } = state.bounds;
-    const failed = (text) => {
-      element.classList.add("wrong");
-      say(message, text);
-      sentences(notes, []);
-    };
     if (upload && blob.size > upload) {
-      failed(`${name} has ${general(blob.size / 1e6, 3)} MB. The most that is read is ${general(upload / 1e6, 3)} MB.`);
+      this.#refuse(`${name} has ${general(blob.size / 1e6, 3)} MB. The most that is read is ${general(upload / 1e6, 3)} MB.`);
       return;
     }
     try {
       const response = await post(`values?name=${encodeURIComponent(name)}&of=${encodeURIComponent(this.field.of)}`, blob);
       const answer = await response.json();
-      element.classList.remove("wrong");
+      if (isOld()) return;
+      this.#accept();
       this.list.text = answer.text;
       this.written.value = answer.text;
       if (name !== PASTED) this.list.box.value = answer.values.map((value) => general(value, 10)).join("\n");
       say(message, answer.words);
       sentences(notes, answer.notes ?? []);
-      if (this.#form === LIST) this.changed(answer.text);
+      this.changed(answer.text);
     } catch (error) {
-      failed(error.message);
+      if (!isOld()) this.#refuse(error.message);
     }
   }
 }

@@ -2,11 +2,13 @@
 
 import { byId, make, say, sentences } from "./dom.js";
 import { clearErrors, showError } from "./fields.js";
+import { forgetReasons, grey } from "./fresh.js";
 import { showSpectrum } from "./spectrum.js";
-import { announce, on, problem, shownToTests, state } from "./state.js";
+import { announce, isPresent, on, problem, shownToTests, state } from "./state.js";
 
 const PATIENCE = 100;
 const SLOW = 400;
+const POINT = "point";
 
 let inFlight = false;
 let waiting = false;
@@ -20,12 +22,15 @@ export function startLearned() {
   on("model", () => {
     rows = new Map();
     byId("observables").replaceChildren();
+    forgetReasons();
+    fade("");
   });
   on("problem", askPoint);
   on("lost", () => {
     inFlight = waiting = false;
     clearTimeout(timer);
     clearTimeout(slow);
+    if (shownToTests.shown && !isPresent(shownToTests.shown.asked)) fade("");
   });
 }
 
@@ -40,20 +45,35 @@ function send() {
   waiting = false;
   const asked = problem();
   const id = state.connection.ask("point", asked, (message) => hear(message, asked));
-  if (id === null) return;
+  if (id === null) {
+    fade("");
+    return;
+  }
   inFlight = true;
   shownToTests.asked = id;
   // A draft that takes long is overtaken by the newest question, but less and less eagerly: else nothing would ever be shown.
-  timer = setTimeout(overtake, PATIENCE * 2 ** Math.min(overtaken, 4));
+  arm();
   clearTimeout(slow);
-  slow = setTimeout(() => say(byId("stage"), "computing…"), SLOW);
+  slow = setTimeout(() => fade("computing…"), SLOW);
+}
+
+function arm() {
+  timer = setTimeout(overtake, PATIENCE * 2 ** Math.min(overtaken, 4));
 }
 
 function overtake() {
-  inFlight = false;
-  if (!waiting) return;
+  if (!waiting) {
+    arm();
+    return;
+  }
   overtaken++;
   send();
+}
+
+// The numbers shown are not those of what is typed.
+function fade(stage) {
+  grey(POINT, true);
+  say(byId("stage"), stage);
 }
 
 function settled() {
@@ -74,15 +94,14 @@ function hear(message, asked) {
     if (inFlight) settled();
     const atField = showError(message.field, message.message);
     say(byId("failure"), atField ? "" : message.message);
-    byId("content").classList.add("stale");
-    say(byId("stage"), "");
+    fade("");
   }
 }
 
 function show(answer, asked) {
   answer.asked = asked;
   shownToTests.shown = answer;
-  byId("content").classList.remove("stale");
+  grey(POINT, false);
   say(byId("failure"), "");
   say(byId("stage"), answer.stage);
   byId("stage").title = answer.stage === "draft" ? "quick numbers, to be refined once you rest" : "numbers in full precision";

@@ -16,6 +16,7 @@ import { startTraining } from "./training.js";
 
 const LOST = "The server does not answer. Trying again…";
 let isPreparing = false;
+let refused = "";
 
 function banner(words) {
   say(byId("banner"), words);
@@ -31,11 +32,13 @@ function askAll() {
 
 const hears = {
   opened() {
+    refused = "";
     banner("");
     askAll();
   },
   lost() {
-    banner(LOST);
+    // A server that closes the door has said why.
+    banner(refused || LOST);
     announce("lost");
   },
   told({ kind, words, message }) {
@@ -46,7 +49,10 @@ const hears = {
       banner("");
       if (isPreparing) askAll();
       isPreparing = false;
-    } else if (kind === "error") banner(message);
+    } else if (kind === "error") {
+      refused = message;
+      banner(message);
+    }
   },
 };
 

@@ -1,22 +1,24 @@
 // The phase diagram in any two fields, filled from coarse to fine while its panel is open.
 
-import { afterRest, byId, download, onceAFrame, say } from "./dom.js";
-import { bar, general, linearTicks, logarithmicTicks, numberOf, placeOf, tickText } from "./numbers.js";
+import { afterRest, byId, download, onceAFrame, say, sentences } from "./dom.js";
+import { allow } from "./fresh.js";
+import { general, linearTicks, logarithmicTicks, numberOf, placeOf, tickText } from "./numbers.js";
+import { colourAt, colourScale } from "./palette.js";
 import { picture } from "./picture.js";
 import { colours, font } from "./plot.js";
 import { boxes, fillMenu, fillRange, readRange, readWhole } from "./settings.js";
-import { announce, fieldNamed, handOver, nameOf, numberFields, on, problem, problemKey, shownToTests, state } from "./state.js";
+import { withBar } from "./sheet.js";
+import { announce, fieldNamed, handOver, isPresent, nameOf, numberFields, on, problem, problemKey, shownToTests, state } from "./state.js";
 
 const REST = 300;
 const STEPS = ["across", "across-low", "across-high", "up", "up-low", "up-high", "observable", "side"];
-// Viridis in nine steps: its lightness grows evenly, so that it can be read without colours too.
-const PALETTE = ["440154", "472d7b", "3b528b", "2c728e", "21918c", "28ae80", "5ec962", "addc30", "fde725"].map((text) => [0, 2, 4].map((k) => parseInt(text.slice(k, k + 2), 16)));
 
 let panel;
 let canvas;
 let controls;
 let map = null;
 let askedKey = null;
+let isStale = false;
 let place = null;
 let frame = null;
 
@@ -29,16 +31,16 @@ export function startMap() {
   const askSoon = afterRest(REST, askMap);
   on("model", () => {
     fillMapSettings({});
-    map = askedKey = place = null;
+    map = shownToTests.map = askedKey = place = null;
+    say(byId("map-readout"), "");
+    markStale();
   });
-  on("problem", () => {
+  const moved = () => {
     askSoon();
-    if (map && panel.open) {
-      byId("map").classList.toggle("stale", keyNow() !== map.key);
-      draw();
-    }
-  });
-  on("map-settings", askSoon);
+    markStale();
+    draw();
+  };
+  for (const event of ["problem", "map-settings"]) on(event, moved);
   on("opened", () => {
     askedKey = null;
     askSoon();
@@ -47,6 +49,7 @@ export function startMap() {
   on("theme", draw);
   panel.addEventListener("toggle", () => {
     askMap();
+    markStale();
     draw();
     announce("address");
   });
@@ -58,6 +61,7 @@ export function startMap() {
       announce("settings");
     });
   }
+  controls.side.addEventListener("change", () => (controls.side.value = sideNow()));
   for (const name of ["across-low", "across-high", "up-low", "up-high", "side"]) {
     controls[name].addEventListener("change", () => {
       announce("map-settings");
@@ -69,8 +73,9 @@ export function startMap() {
     announce("address");
   });
   listen(draw);
-  for (const format of ["png", "svg"]) byId(`map-${format}`).addEventListener("click", (event) => map && picture(format, "map", "", [mapPanel()], event.target));
-  byId("map-csv").addEventListener("click", () => map && download("map.csv", csv(), "text/csv"));
+  for (const format of ["png", "svg"]) byId(`map-${format}`).addEventListener("click", (event) => picture(format, "map", "", [mapPanel()], event.target));
+  byId("map-csv").addEventListener("click", () => download("map.csv", csv(), "text/csv"));
+  markStale();
 }
 
 /** Sets the settings, from an address; what is not given begins as declared. */
@@ -91,30 +96,41 @@ export function fillMapSettings(texts) {
 /** The settings as texts, as the address has them: only while the panel is open. */
 export const mapSettings = () => (panel.open && !panel.hidden ? { open: "1", ...Object.fromEntries(Object.entries(controls).map(([name, box]) => [name, box.value])) } : {});
 
-/** The settings as a question has them, or null where there is nothing to ask. */
-export function mapQuestion() {
+/** The settings as a question has them, or null where there is nothing to ask; why is said if it `speaks`. */
+export function mapQuestion(speaks) {
   if (!panel.open || panel.hidden) return null;
   const [across, up] = [controls.across.value, controls.up.value];
-  const message = byId("map-message");
+  const message = speaks ? byId("map-message") : null;
   if (across === up) {
-    say(message, "Choose two different fields.");
+    if (message) say(message, "Choose two different fields.");
     return null;
   }
   const acrossRange = readRange(controls["across-low"], controls["across-high"], across, message);
   const upRange = acrossRange && readRange(controls["up-low"], controls["up-high"], up, message);
   if (!upRange) return null;
-  return { across, up, across_range: acrossRange, up_range: upRange, side: readWhole(controls.side, 2, state.bounds.side ?? 60) };
+  return { across, up, across_range: acrossRange, up_range: upRange, side: sideNow() };
 }
+
+const sideNow = () => readWhole(controls.side, 2, state.bounds.side ?? 60);
 
 const keyOf = (asked, question) => `${problemKey(asked, question.across, question.up)} ${JSON.stringify(question)}`;
 
-function keyNow() {
-  const question = mapQuestion();
-  return question && keyOf(problem(), question);
+// The map on the screen is of another problem as soon as something else than its own two fields has moved.
+function markStale() {
+  const question = mapQuestion(false);
+  isStale = !map || !question || keyOf(problem(), question) !== map.key;
+  if (isStale) place = null;
+  byId("map").classList.toggle("stale", isStale);
+  allow(isWhole(), "map-png", "map-svg", "map-csv");
 }
 
+const isWhole = () => Boolean(map?.done) && !isStale;
+
+/** Whether the map is all there and of the present problem; one that is closed is not missed. */
+export const mapIsReady = () => !panel.open || panel.hidden || isWhole();
+
 function askMap() {
-  const question = mapQuestion();
+  const question = mapQuestion(true);
   if (!question) return;
   const asked = problem();
   const key = keyOf(asked, question);
@@ -134,11 +150,18 @@ function hear(message, fresh) {
       fresh.cells[cell.j][cell.i] = cell;
     }
     map = shownToTests.map = fresh;
-    byId("map").classList.toggle("stale", keyNow() !== map.key);
-  } else if (message.kind === "error") {
+    markStale();
+  } else if (message.kind === "caveats") sentences(byId("map-notes"), message.caveats);
+  else if (message.kind === "error") {
     say(byId("map-message"), message.message);
+    fresh.isBroken = true;
     askedKey = null;
-  } else if (message.kind === "end") fresh.done = true;
+  } else if (message.kind === "end") {
+    fresh.done = !fresh.isBroken;
+    markStale();
+    // What was refused may have been mended in the meantime, in a field that is not part of the key.
+    if (fresh.isBroken && !isPresent(fresh.problem)) askMap();
+  }
   announce("map-cells");
 }
 
@@ -164,21 +187,6 @@ function filled() {
   return whole;
 }
 
-function colourScale(observable) {
-  const values = map.cells.flat().map((cell) => cell?.values?.[observable.name]?.[0]).filter(Number.isFinite);
-  let [low, high] = values.length ? [Math.min(...values), Math.max(...values)] : [0, 1];
-  if (observable.fraction && low >= -0.02 && high <= 1.02) [low, high] = [0, 1];
-  const logarithmic = low > 0 && high / low >= 1000;
-  if (low === high) high = low + (Math.abs(low) || 1) * 1e-3;
-  return { low, high, logarithmic };
-}
-
-function colourAt(part) {
-  const scaled = Math.min(0.99999, Math.max(0, part)) * (PALETTE.length - 1);
-  const k = Math.floor(scaled);
-  return PALETTE[k].map((from, c) => Math.round(from + (scaled - k) * (PALETTE[k + 1][c] - from)));
-}
-
 function drawMap() {
   const observable = observableNow();
   if (!panel.open || !map?.x || !observable) return;
@@ -192,7 +200,7 @@ function drawMap() {
   ctx.scale(ratio, ratio);
   ctx.font = font();
   const text = parseFloat(ctx.font);
-  const scale = colourScale(observable);
+  const scale = colourScale(map.cells.flat().map((cell) => cell?.values?.[observable.name]?.[0]).filter(Number.isFinite), observable.fraction);
   const sizes = [...ticks(map.y, map.y_logarithmic, height / 50), 0].map((tick) => ctx.measureText(tickText(tick)).width);
   const left = Math.max(...sizes) + text + 16;
   frame = { left, top: 10, width: width - left - text * 6.5, height: height - 10 - text * 3.4 };
@@ -219,11 +227,13 @@ function drawMap() {
   describe(observable, scale);
 }
 
-const ticks = (values, logarithmic, count) => (logarithmic ? logarithmicTicks : linearTicks)(values[0], values[values.length - 1], Math.max(2, count));
+const ticks = (values, logarithmic, count) => (values.length === 1 ? () => values : logarithmic ? logarithmicTicks : linearTicks)(values[0], values[values.length - 1], Math.max(2, count));
 
 // Cells have their value in their middle, so the ends of the axes are half a cell within the frame.
 function along(value, values, logarithmic) {
   const count = values.length;
+  // A range of whole numbers may have one place only.
+  if (count === 1) return value === values[0] ? 0.5 : NaN;
   const part = logarithmic ? Math.log(value / values[0]) / Math.log(values[count - 1] / values[0]) : (value - values[0]) / (values[count - 1] - values[0]);
   return (part * (count - 1) + 0.5) / count;
 }
@@ -283,6 +293,7 @@ function colourBar(ctx, theme, text, scale, observable) {
 }
 
 function present(ctx, theme) {
+  if (state.off.has(map.across) || state.off.has(map.up)) return;
   const [x, y] = [placeX(numberOf(state.texts[map.across])), placeY(numberOf(state.texts[map.up]))];
   if (!(x >= frame.left && x <= frame.left + frame.width && y >= frame.top && y <= frame.top + frame.height)) return;
   for (const [colour, width] of [[theme.card, 5], [theme.ink, 2.5]]) {
@@ -308,7 +319,7 @@ function describe(observable, scale) {
   const progress = map.done ? "" : `${map.known} of ${count} cells. `;
   const failed = map.cells.flat().filter((cell) => cell?.failed);
   const failures = failed.length ? `${failed.length} cells failed, the first: ${failed[0].failed} ` : "";
-  const words = place ? `${cellWords(observable)} Enter or a click hands this place to the sliders.` : "The ring is the present point. Click a cell to go there.";
+  const words = isStale ? "This is of the settings before." : place ? `${cellWords(observable)} Enter or a click hands this place to the sliders.` : "The ring is the present point. Click a cell to go there.";
   say(byId("map-readout"), progress + failures + words);
   canvas.setAttribute(
     "aria-label",
@@ -319,13 +330,13 @@ function describe(observable, scale) {
 function cellWords(observable) {
   const cell = map.cells[place.j][place.i];
   const value = cell?.values?.[observable.name];
-  const told = cell?.failed ?? (value ? `${observable.label} ${general(value[0])}${value[1] ? ` ± ${bar(value[1])}` : ""}.` : "not known yet.");
+  const told = cell?.failed ?? (value ? `${observable.label} ${withBar(value[0], value[1])}.` : "not known yet.");
   return `${nameOf(map.across)} ${general(map.x[place.i])}, ${nameOf(map.up)} ${general(map.y[place.j])}: ${told}`;
 }
 
 function listen(draw) {
   const cellAt = (event) => {
-    if (!map?.x || !frame) return null;
+    if (!map?.x || !frame || isStale) return null;
     const i = Math.floor(((event.offsetX - frame.left) / frame.width) * map.x.length);
     const j = map.y.length - 1 - Math.floor(((event.offsetY - frame.top) / frame.height) * map.y.length);
     return i >= 0 && j >= 0 && i < map.x.length && j < map.y.length ? { i, j } : null;
@@ -344,7 +355,7 @@ function listen(draw) {
   });
   const moves = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
   canvas.addEventListener("keydown", (event) => {
-    if (!map?.x) return;
+    if (!map?.x || isStale) return;
     if (event.key === "Enter" || event.key === " ") go();
     else if (moves[event.key]) {
       const [right, up] = moves[event.key];
@@ -365,7 +376,7 @@ function go() {
 /** What a picture of the map is made from; null where there is none. */
 export function mapPanel() {
   const observable = observableNow();
-  if (!panel.open || !map?.x || !observable) return null;
+  if (!panel.open || !isWhole() || !observable) return null;
   const values = filled().map((row) => row.map((cell) => cell?.values?.[observable.name]?.[0] ?? null));
   return { kind: "map", xlabel: map.x_label, ylabel: map.y_label, xlog: map.x_logarithmic, ylog: map.y_logarithmic, x: map.x, y: map.y, values, label: observable.label };
 }

@@ -1,5 +1,7 @@
 // Numbers as texts, and the scales of sliders and axes.
 
+const MOST_TICKS = 1000;
+
 /** A number with so many significant digits, written as C's %g writes it. */
 export function general(value, digits = 6) {
   if (!Number.isFinite(value)) return String(value);
@@ -37,13 +39,18 @@ export function valueAt(place, low, high, logarithmic) {
   return logarithmic ? low * (high / low) ** place : low + place * (high - low);
 }
 
-/** Ticks of a linear axis: about `count` round numbers. */
+/** Whether what lies between is no more than a rounding error. */
+export const isFlat = (low, high) => high - low <= 1e-12 * Math.max(Math.abs(low), Math.abs(high));
+
+/** Ticks of a linear axis: about `count` round numbers; none where they cannot be told apart. */
 export function linearTicks(low, high, count) {
   const rough = (high - low) / Math.max(1, count);
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * ([1, 2, 5, 10].find((factor) => factor * power >= rough * 0.999) ?? 10);
+  const [first, last] = [Math.ceil(low / step - 1e-9), Math.floor(high / step + 1e-9)];
+  if (!Number.isSafeInteger(first) || !Number.isSafeInteger(last) || last - first >= MOST_TICKS) return [];
   const ticks = [];
-  for (let k = Math.ceil(low / step - 1e-9); k * step <= high + step * 1e-9; k++) ticks.push(k === 0 ? 0 : Number((k * step).toPrecision(12)));
+  for (let k = first; k <= last; k++) ticks.push(k === 0 ? 0 : Number((k * step).toPrecision(12)));
   return ticks;
 }
 

@@ -4,8 +4,10 @@ import { download, post } from "./dom.js";
 
 /** Asks for a picture of panels and offers it as a file; `button` says what goes on. */
 export async function picture(format, name, title, panels, button) {
+  // Whether the button may be pressed at all is for its panel to say.
+  if (button.dataset.busy) return;
+  button.dataset.busy = "yes";
   const before = button.textContent;
-  button.disabled = true;
   try {
     const response = await post(`picture?format=${format}`, JSON.stringify({ title, panels: panels.filter(Boolean) }));
     download(`${name}.${format}`, await response.blob());
@@ -14,6 +16,6 @@ export async function picture(format, name, title, panels, button) {
     button.title = error.message;
     setTimeout(() => (button.textContent = before), 3000);
   } finally {
-    button.disabled = false;
+    delete button.dataset.busy;
   }
 }

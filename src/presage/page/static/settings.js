@@ -19,7 +19,7 @@ export function fillRange(lowBox, highBox, name) {
   highBox.value = general(field.high, 6);
 }
 
-/** The two ends typed into boxes, or null with a sentence about what is wrong. */
+/** The two ends typed into boxes, or null where they are wrong; `message` is where to say so, if at all. */
 export function readRange(lowBox, highBox, name, message) {
   const [low, high] = [numberOf(lowBox.value), numberOf(highBox.value)];
   const field = fieldNamed(name);
@@ -27,16 +27,14 @@ export function readRange(lowBox, highBox, name, message) {
   if (!Number.isFinite(low) || !Number.isFinite(high)) wrong = "Give a number for each end of the range.";
   else if (low >= high) wrong = "The range has to begin below its end.";
   else if (field && isLogarithmic(field) && low <= 0) wrong = "The range has to begin above zero, for its scale is logarithmic.";
-  say(message, wrong);
+  if (message) say(message, wrong);
   return wrong ? null : [low, high];
 }
 
 /** A whole number typed into a box, kept between one bound and the other. */
 export function readWhole(box, least, most) {
   const value = Math.round(numberOf(box.value));
-  const bounded = Math.min(most, Math.max(least, Number.isFinite(value) ? value : least));
-  if (String(bounded) !== box.value) box.value = bounded;
-  return bounded;
+  return Math.min(most, Math.max(least, Number.isFinite(value) ? value : least));
 }
 
 /** The boxes of settings by short name: `boxes("curve", "low")` has #curve-low as low. */

@@ -7,16 +7,14 @@ const STEPS = 240;
 
 /** A slider and a text box for one declared number; `changed` gets the new text. */
 export class Slider {
-  #low;
-  #high;
+  #low = NaN;
+  #high = NaN;
   #changed;
 
   constructor(declared, id, describedBy, changed) {
     this.declared = declared;
-    this.#low = declared.low;
-    this.#high = declared.high;
     this.#changed = changed;
-    this.range = make("input", { type: "range", id, "aria-describedby": describedBy, oninput: () => this.#slid() });
+    this.range = make("input", { type: "range", id, "aria-describedby": describedBy, oninput: () => this.#slid(), onchange: () => this.#follow(this.box.value) });
     this.box = make("input", {
       type: "text",
       inputMode: "decimal",
@@ -28,7 +26,7 @@ export class Slider {
       onkeydown: (event) => event.key === "Enter" && this.#typed(),
     });
     this.element = make("div", { className: "slider" }, this.range, this.box);
-    this.#setEnds();
+    this.#setEnds(declared.low, declared.high);
   }
 
   /** The words that a screen reader says for the text box. */
@@ -56,14 +54,16 @@ export class Slider {
     return isLogarithmic(this.declared);
   }
 
-  #setEnds() {
+  #setEnds(low, high) {
+    if (low === this.#low && high === this.#high) return;
+    [this.#low, this.#high] = [low, high];
     const { range } = this;
     if (this.#isLogarithmic) {
       [range.min, range.max, range.step] = [0, STEPS, 1];
     } else {
-      range.min = this.#low;
-      range.max = this.#high;
-      range.step = this.declared.whole ? 1 : roundStep((this.#high - this.#low) / STEPS);
+      range.min = low;
+      range.max = high;
+      range.step = this.declared.whole ? 1 : roundStep((high - low) / STEPS);
     }
   }
 
@@ -85,11 +85,9 @@ export class Slider {
     const value = numberOf(text);
     this.range.setAttribute("aria-valuetext", text);
     if (!Number.isFinite(value)) return;
-    if (value > this.#high || (value < this.#low && !(this.#isLogarithmic && value <= 0))) {
-      this.#low = Math.min(this.#low, value);
-      this.#high = Math.max(this.#high, value);
-      this.#setEnds();
-    }
+    // A value beyond the declared ends widens the slider as long as it is the present one.
+    const { low, high } = this.declared;
+    this.#setEnds(this.#isLogarithmic && value <= 0 ? low : Math.min(low, value), Math.max(high, value));
     this.range.value = this.#isLogarithmic ? Math.round(STEPS * placeOf(value, this.#low, this.#high, true)) : value;
   }
 }

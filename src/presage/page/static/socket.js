@@ -14,6 +14,8 @@ export class Connection {
   constructor(address, hears) {
     this.address = address;
     this.hears = hears;
+    // A browser may keep a page that one has left, with its socket: nothing is to be computed for it.
+    window.addEventListener("pagehide", () => this.#socket.close());
     this.#open();
   }
 

@@ -1,11 +1,12 @@
 // The spectrum of what is learned, with the target behind it and trained networks on it.
 
 import { byId, download, say } from "./dom.js";
-import { general } from "./numbers.js";
+import { allow, pointIsReady } from "./fresh.js";
+import { general, isFlat } from "./numbers.js";
 import { picture } from "./picture.js";
 import { at, font, inside, legendEntry, colours, Plot } from "./plot.js";
-import { on } from "./state.js";
-import { trainedHere } from "./trained.js";
+import { modelNamed, on } from "./state.js";
+import { trainedHere, trainedWords } from "./trained.js";
 
 let plot;
 let shown = null;
@@ -16,14 +17,21 @@ let cutAt = null;
 export function startSpectrum() {
   plot = new Plot(byId("spectrum"));
   on("trained", () => shown && showSpectrum(shown));
-  on("theme", () => shown && legend());
+  on("theme", () => shown?.spectrum && legend());
+  for (const event of ["problem", "stale"]) on(event, allowAll);
+  allowAll();
   for (const format of ["png", "svg"]) byId(`spectrum-${format}`).addEventListener("click", (event) => picture(format, "spectrum", shown.title, [spectrumPanel()], event.target));
   byId("spectrum-csv").addEventListener("click", () => download("spectrum.csv", csv(), "text/csv"));
+}
+
+function allowAll() {
+  allow(Boolean(shown?.spectrum) && pointIsReady(), "spectrum-png", "spectrum-svg", "spectrum-csv");
 }
 
 /** Draws the spectrum of an answer. */
 export function showSpectrum(answer) {
   shown = answer;
+  allowAll();
   const { spectrum } = answer;
   byId("spectrum-panel").classList.toggle("without", !spectrum);
   say(byId("spectrum-none"), spectrum ? "" : answer.no_spectrum || "There is no spectrum here.");
@@ -31,7 +39,8 @@ export function showSpectrum(answer) {
     trained = null;
     return;
   }
-  trained = trainedHere(answer.asked).findLast((entry) => entry.histogram) ?? null;
+  // Networks that seek another answer than the one drawn would be beside the wrong spectrum.
+  trained = trainedHere(answer.asked, modelNamed(answer.asked.model).verb).findLast((entry) => entry.histogram) ?? null;
   const data = uPlot.join([line(answer.target?.bulks ?? []), line(spectrum.bulks)]);
   setRanges(answer);
   plot.draw(`${answer.words}`, options, data);
@@ -101,7 +110,7 @@ function setRanges({ spectrum, target }) {
   if (histogram?.edges.length) places.push(histogram.edges[0], histogram.edges[histogram.edges.length - 1]);
   if (places.length === 0) places.push(-1, 1);
   const [low, high] = [Math.min(...places), Math.max(...places)];
-  const room = (high - low) * 0.04 || 1;
+  const room = isFlat(low, high) ? Math.abs(high) * 0.1 || 1 : (high - low) * 0.04;
   plot.ranges.x = [low - room, high + room];
 
   cutAt = null;
@@ -199,14 +208,15 @@ function legend() {
   if (spectrum.atoms.length) entries.push({ colour: blue, mark: "up", words: "repeated values" });
   if (spectrum.outliers.length) entries.push({ colour: orange, mark: "up", words: spectrum.outliers.length > 1 ? "outliers" : "outlier" });
   if (target) entries.push({ colour: muted, mark: "area", dash: [5, 3], words: "target" });
-  if (trained) entries.push({ colour: ink, mark: "steps", words: `trained, d = ${trained.d}, ${trained.done} of ${trained.of}` });
+  if (trained) entries.push({ colour: ink, mark: "steps", words: `${trainedWords(trained)}, ${trained.done} of ${trained.of}` });
   const key = JSON.stringify(entries);
   const list = byId("spectrum-legend");
   if (list.dataset.key !== key) {
     list.dataset.key = key;
     list.replaceChildren(...entries.map(legendEntry));
   }
-  say(byId("spectrum-note"), cutAt === null ? "" : `The highest peak, ${general(cutAt, 3)}, is cut so that the rest can be seen.`);
+  const cut = cutAt === null ? "" : `The highest peak, ${general(cutAt, 3)}, is cut so that the rest can be seen.`;
+  say(byId("spectrum-note"), [cut, shown.spectrum?.left_out].filter(Boolean).join(" "));
 }
 
 function describe({ spectrum, target, words }) {

@@ -52,6 +52,9 @@ export function problemKey({ model, fields }, ...leftOut) {
   return JSON.stringify([model, names.sort().map((name) => [name, sameNumber(fields[name])])]);
 }
 
+/** Whether something was asked at exactly the present problem. */
+export const isPresent = (asked) => problemKey(asked) === problemKey(problem());
+
 // 0.50 and 0.5 are one value; a law or a choice is itself.
 function sameNumber(text) {
   const value = Number(text);

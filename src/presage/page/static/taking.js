@@ -2,8 +2,9 @@
 
 import { afterRest, byId, copy, download, make, post, say } from "./dom.js";
 import { link, lawsLeftOut } from "./address.js";
-import { curveData, curvePanel, curveQuestion } from "./curve.js";
-import { mapData, mapPanel, mapQuestion } from "./map.js";
+import { curveData, curveIsReady, curvePanel, curveQuestion } from "./curve.js";
+import { allow, pointIsReady } from "./fresh.js";
+import { mapData, mapIsReady, mapPanel, mapQuestion } from "./map.js";
 import { picture } from "./picture.js";
 import { spectrumPanel } from "./spectrum.js";
 import { on, problem, shownToTests, state } from "./state.js";
@@ -21,7 +22,11 @@ export function startTaking() {
   };
   for (const event of ["problem", "settings", "address"]) on(event, askSoon);
   on("opened", anew);
-  byId("take-panel").addEventListener("toggle", askTake);
+  for (const event of ["problem", "settings", "map-settings", "point", "cells", "map-cells", "stale"]) on(event, allowAll);
+  byId("take-panel").addEventListener("toggle", () => {
+    allowAll();
+    askTake();
+  });
   byId("copy-link").addEventListener("click", (event) => copy(link(), event.currentTarget));
   byId("take-copy-link").addEventListener("click", (event) => copy(link(), event.currentTarget));
   byId("take-json").addEventListener("click", () => download("presage.json", JSON.stringify(everything(), null, 1), "application/json"));
@@ -31,21 +36,30 @@ export function startTaking() {
   }
 }
 
+function allowAll() {
+  if (byId("take-panel").open) allow(pointIsReady() && curveIsReady() && mapIsReady(), "take-json", "take-png", "take-svg");
+}
+
 function askTake() {
   if (!byId("take-panel").open) return;
   showLink();
-  const question = { ...problem(), ...curveQuestion(), ...mapQuestion(), ...trainingQuestion(false) };
+  const question = { ...problem(), ...curveQuestion(false), ...mapQuestion(false), ...trainingQuestion(false) };
   const key = JSON.stringify(question);
   if (key === askedKey) return;
+  byId("take-texts").classList.add("stale");
   const id = state.connection.ask("take", question, (message) => {
     if (message.kind === "take") show(message.texts);
-    else if (message.kind === "error") say(byId("take-message"), message.message);
+    else if (message.kind === "error") {
+      say(byId("take-message"), message.message);
+      byId("take-texts").replaceChildren();
+    }
   });
   if (id !== null) askedKey = key;
 }
 
 function show(texts) {
   say(byId("take-message"), "");
+  byId("take-texts").classList.remove("stale");
   byId("take-texts").replaceChildren(
     ...texts.map(({ what, python, command }) =>
       make("section", { className: "take" }, make("h3", {}, what.charAt(0).toUpperCase() + what.slice(1)), ...[["Python", python], ["Command", command]].filter(([, text]) => text).map(([title, text]) => block(title, text, what))),

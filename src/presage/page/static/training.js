@@ -1,26 +1,34 @@
 // Train it: real networks, watched while they train, and what the comparison says.
 
 import { byId, make, onceAFrame, say, sentences } from "./dom.js";
-import { general, numberOf } from "./numbers.js";
+import { isDrawn } from "./curve.js";
+import { general, isFlat, numberOf } from "./numbers.js";
 import { at, colours, inside, legendEntry, Plot } from "./plot.js";
-import { announce, on, problem, problemKey, shownToTests, state } from "./state.js";
+import { announce, isPresent, modelNamed, on, problem, shownToTests, state } from "./state.js";
 import { forgetTrained, keepTrained } from "./trained.js";
 
+const PRESS = 400;
+const KEPT_STEPS = 300;
 const LOOKS = [["blue", undefined], ["orange", [7, 4]], ["green", [2, 3]], ["pink", [9, 3, 2, 3]]];
 
 let plot;
 let run = null;
+let begun = -Infinity;
 let drawLosses;
 
 /** Prepares the panel. */
 export function startTraining() {
   plot = new Plot(byId("losses"));
   drawLosses = onceAFrame(draw);
-  on("model", () => fillTraining({}));
+  on("model", () => {
+    fillTraining({});
+    sayWhere();
+  });
   on("problem", belongs);
   on("theme", drawLosses);
   on("lost", () => run?.isRunning && finish("The connection was lost, and the training with it. Press Train to begin again."));
-  byId("train").addEventListener("click", () => (run?.isRunning ? cancel() : begin()));
+  on("drawn", sayWhere);
+  byId("train").addEventListener("click", press);
   for (const id of ["train-d", "train-seeds", "train-trainer"]) byId(id).addEventListener("change", () => announce("address"));
 }
 
@@ -46,27 +54,36 @@ export const trainingSettings = () => (canTrain() ? { d: byId("train-d").value, 
 /** The settings as a question has them, or null with a sentence about what is wrong. */
 export function trainingQuestion(speaks = true) {
   if (!canTrain()) return null;
-  const bounds = { d: 1000, seeds: 64, ...state.bounds };
-  const sizes = byId("train-d").value.split(/[\s,;]+/).filter(Boolean).map(numberOf);
+  const bounds = { d: 1000, dimensions: 4, seeds: 64, ...state.bounds };
+  const sizes = [...new Set(byId("train-d").value.split(/[\s,;]+/).filter(Boolean).map(numberOf))].sort((a, b) => a - b);
   const seeds = numberOf(byId("train-seeds").value);
   const isWhole = (value, least, most) => Number.isInteger(value) && value >= least && value <= most;
   let wrong = "";
   if (sizes.length === 0 || !sizes.every((d) => isWhole(d, 2, bounds.d))) wrong = `Give d as whole numbers from 2 to ${bounds.d}, such as 50, 100.`;
+  else if (sizes.length > bounds.dimensions) wrong = `Give at most ${bounds.dimensions} dimensions at once.`;
   else if (!isWhole(seeds, 1, bounds.seeds)) wrong = `Give a whole number of seeds from 1 to ${bounds.seeds}.`;
   if (speaks) say(byId("train-message"), wrong);
   return wrong ? null : { d: sizes, seeds, trainer: byId("train-trainer").value || null };
+}
+
+// The second press of a double one is neither a cancel nor another run.
+function press() {
+  if (performance.now() - begun < PRESS) return;
+  if (run?.isRunning) cancel();
+  else begin();
 }
 
 function begin() {
   const question = trainingQuestion();
   if (!question) return;
   const asked = problem();
-  const fresh = { ...question, problem: asked, losses: new Map(), networks: [], trained: {}, comparison: null, isRunning: true };
+  const fresh = { ...question, problem: asked, losses: new Map(), networks: [], trained: {}, comparison: null, verb: null, isRunning: true, before: run };
   const id = state.connection.ask("train", { ...asked, ...question }, (message) => hear(message, fresh));
   if (id === null) return;
-  forgetTrained(asked);
+  begun = performance.now();
   run = shownToTests.training = fresh;
-  byId("train").textContent = "Cancel";
+  byId("train").textContent = "Starting…";
+  setTimeout(() => fresh.isRunning && say(byId("train"), "Cancel"), PRESS);
   byId("train").classList.add("running");
   byId("training").hidden = false;
   byId("train-progress").max = question.d.length * question.seeds;
@@ -75,7 +92,6 @@ function begin() {
   say(byId("train-status"), "Sampling and training…");
   showComparison(null);
   belongs();
-  announce("trained");
   drawLosses();
 }
 
@@ -90,6 +106,8 @@ function finish(words) {
   byId("train").classList.remove("running");
   byId("train-progress").hidden = true;
   say(byId("train-status"), words);
+  if (run.networks.length === 0 && run.before) goBack();
+  run.before = null;
 }
 
 function hear(message, fresh) {
@@ -103,10 +121,15 @@ function hear(message, fresh) {
   } else if (message.kind === "network") {
     run.networks.push({ d: message.d, seed: message.seed, values: message.values, failed: message.failed });
     byId("train-progress").value = run.networks.length;
+    const loss = run.losses.get(`${message.d} ${message.seed}`);
+    if (loss) loss.steps = thinned(loss.steps);
     if (message.failed) say(byId("train-message"), `d = ${message.d}, seed ${message.seed}: ${message.failed}`);
   } else if (message.kind === "trained") {
+    // Only now there is something in the place of what was trained here before.
+    if (!run.verb) forgetTrained(run.problem, message.verb);
+    run.verb = message.verb;
     run.trained[message.d] = message;
-    keepTrained(run.problem, message);
+    keepTrained(run.problem, run.trainer, message);
     say(byId("train-status"), `d = ${message.d}: ${message.done} of ${message.of} networks.`);
     announce("trained");
   } else if (message.kind === "comparison") {
@@ -123,6 +146,33 @@ function hear(message, fresh) {
   }
 }
 
+// A run that was refused or stopped before its first network leaves what was there before it.
+function goBack() {
+  run = shownToTests.training = run.before;
+  showComparison(run.comparison);
+  belongs();
+  drawLosses();
+}
+
+// About so many steps show all that can be seen of a loss; the first and the last stay.
+function thinned(steps) {
+  const stride = Math.ceil(steps.length / KEPT_STEPS);
+  return steps.filter((_, k) => k % stride === 0 || k === steps.length - 1);
+}
+
+// The name of another answer than the model's own, as the curve has it; null for its own.
+function otherAnswer({ model }, verb) {
+  const { verb: own, beside } = modelNamed(model);
+  return !verb || verb === own ? null : (beside.find(({ name }) => name === verb)?.words ?? verb.replaceAll("_", " "));
+}
+
+// Networks that seek another answer than the one shown are not drawn over it; the page says where they are.
+function sayWhere() {
+  const other = run?.problem.model === state.model.name ? otherAnswer(run.problem, run.verb) : null;
+  const where = isDrawn(run?.verb) ? "they are drawn on its line of the learning curve, not on the spectrum" : "its line is not in the learning curve, so they are drawn neither there nor on the spectrum";
+  say(byId("train-where"), other ? `These networks seek the ${other} answer: ${where}.` : "");
+}
+
 function showComparison(comparison) {
   const table = byId("comparison");
   table.hidden = !comparison;
@@ -133,7 +183,10 @@ function showComparison(comparison) {
     sentences(verdict, []);
     return;
   }
-  const lead = comparison.agrees === false ? "Prediction and training differ." : comparison.agrees ? "Prediction and training agree." : null;
+  const other = otherAnswer(run.problem, comparison.verb);
+  const beside = other ? `Beside the ${other} prediction:` : "";
+  const outcome = comparison.agrees === false ? "Prediction and training differ." : comparison.agrees ? "Prediction and training agree." : "";
+  const lead = [beside, beside ? outcome.toLowerCase() : outcome].filter(Boolean).join(" ");
   sentences(verdict, [...(lead ? [lead] : []), ...comparison.sentences, ...(comparison.caveats ?? [])]);
   const head = make("tr", {}, ...comparison.headings.map((text) => make("th", { scope: "col" }, text)));
   const rows = comparison.rows.map(([first, ...rest]) => make("tr", {}, make("th", { scope: "row" }, first), ...rest.map((text) => make("td", {}, text ?? ""))));
@@ -143,8 +196,7 @@ function showComparison(comparison) {
 // What was trained belongs to the problem it was trained at; the page says so once the sliders have moved on.
 function belongs() {
   if (!run) return;
-  const isElsewhere = problemKey(run.problem) !== problemKey(problem());
-  say(byId("train-elsewhere"), isElsewhere ? "The sliders have moved since: this is about the point that was trained." : "");
+  say(byId("train-elsewhere"), isPresent(run.problem) ? "" : "The sliders have moved since: this is about the point that was trained.");
 }
 
 function draw() {
@@ -157,7 +209,7 @@ function draw() {
   const bound = (k, pick) => every.reduce((best, step) => pick(best, step[k]), every[0][k]);
   const [left, right, low, high] = [bound(0, Math.min), bound(0, Math.max), bound(1, Math.min), bound(1, Math.max)];
   const isLog = low > 0 && high / low >= 20;
-  const room = (high - low) * 0.06 || Math.abs(high) * 0.1 || 1;
+  const room = isFlat(low, high) ? Math.abs(high) * 0.1 || 1 : (high - low) * 0.06;
   plot.ranges.x = [Math.min(0, left), right > left ? right : left + 1];
   plot.ranges.y = isLog ? [low / 1.3, high * 1.3] : [low - room, high + room];
   const sizes = run.d;
