@@ -25,6 +25,11 @@ from tests.page.test_messages import ANYTHING
 PROBLEM = ps.attention(ps.MarchenkoPastur(0.5), alpha=0.5, weight_decay=0.01, noise=0.5)
 
 
+def same(value):
+    """The same number of another process: code that was compiled there may round the last digits otherwise."""
+    return pytest.approx(float(value), rel=1e-8)
+
+
 @pytest.fixture(scope="module")
 def client():
     served = Served()
@@ -46,7 +51,8 @@ def test_the_numbers_are_those_of_solve_as_the_command_line_prints_them(tab):
     for row in refined["rows"]:
         measured = Measured(getattr(solution, row["name"]), solution.error_bars[row["name"]])
         value, bar = number_cells(measured)
-        assert [row["value"], row["bar"]] == [*measured]
+        assert row["value"] == same(measured.value)
+        assert row["bar"] == pytest.approx(measured.bar, rel=1e-3)
         assert (row["text"], row["bar_text"]) == (value if isinstance(value, str) else value(MOST_DIGITS), bar)
     rough = {row["name"]: row for row in draft["rows"]}
     assert all(abs(row["value"] - rough[row["name"]]["value"]) < 0.02 for row in refined["rows"])
@@ -57,7 +63,7 @@ def test_the_spectrum_is_the_law_that_is_learned(tab):
     told = of_kind(tab.ask("point"), "point")[-1]
     solution = ps.solve(PROBLEM)
     assert told["words"] == "eigenvalues"
-    assert told["spectrum"]["zero"] == 1.0 - solution.rank
+    assert told["spectrum"]["zero"] == same(1.0 - solution.rank)
     (bulk,) = told["spectrum"]["bulks"]
     assert bulk["mass"] == pytest.approx(solution.rank, abs=1e-6)
     # Places are told in six digits, and at its edges a density rises like a root.
@@ -123,15 +129,15 @@ def test_a_curve_has_every_point_as_solve_has_it_and_the_thresholds(tab):
     assert drafts.keys() == found.keys() == set(range(5))
     for index, alpha in enumerate(np.geomspace(0.1, 2.0, 5)):
         solution = ps.solve(PROBLEM.replace(alpha=float(alpha)))
-        assert found[index]["values"]["test_error"] == [solution.test_error, solution.error_bars["test_error"]]
+        assert found[index]["values"]["test_error"][0] == same(solution.test_error)
+        assert found[index]["values"]["test_error"][1] == pytest.approx(solution.error_bars["test_error"], rel=1e-3)
         best = cells(said, "refined", "bayes_optimal")[index]["values"]["test_error"][0]
         assert best <= solution.test_error
     limit = ps.ridgeless(PROBLEM.replace(alpha=float(axis["x"][4])))
-    assert cells(said, "refined", "ridgeless")[4]["values"]["rank"][0] == limit.rank
+    assert cells(said, "refined", "ridgeless")[4]["values"]["rank"][0] == same(limit.rank)
     (marks,) = of_kind(said, "marks")
-    assert {mark["name"]: mark["at"] for mark in marks["marks"]}["interpolation"] == ps.thresholds(
-        PROBLEM
-    ).interpolation
+    at = {mark["name"]: mark["at"] for mark in marks["marks"]}
+    assert at["interpolation"] == same(ps.thresholds(PROBLEM).interpolation)
 
 
 def test_a_curve_is_remembered_wherever_its_own_slider_stands(client, tab):
@@ -207,7 +213,7 @@ def test_networks_are_told_as_they_come_and_compared(tab):
     assert [(one["d"], one["seed"]) for one in networks] == [(d, seed) for d in (20, 30) for seed in range(3)]
     whole = {d: ps.simulate(PROBLEM, d=d, seeds=3, trainer=ps.AMP(), processes=1) for d in (20, 30)}
     for one in networks:
-        assert one["values"]["test_error"] == whole[one["d"]].test_error[one["seed"]]
+        assert one["values"]["test_error"] == same(whole[one["d"]].test_error[one["seed"]])
     last = [one for one in of_kind(said, "trained") if one["d"] == 30][-1]
     assert (last["done"], last["of"]) == (3, 3)
     assert last["means"]["rank"] == pytest.approx([whole[30].mean("rank"), whole[30].standard_error("rank")])

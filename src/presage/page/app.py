@@ -118,9 +118,13 @@ def make_app(*, host: str = "127.0.0.1", own: Sequence[str] = ()) -> FastAPI:
     async def told_once(what: str, /, **arguments: Any) -> Any:
         """The same, computed once for all who ask: it does not change while the server runs."""
         known_by = json.dumps([what, arguments])
-        if known_by not in kept or (kept[known_by].done() and kept[known_by].exception() is not None):
+        if known_by not in kept:
             kept[known_by] = asyncio.ensure_future(told(what, **arguments))
-        return await asyncio.shield(kept[known_by])
+        try:
+            return await asyncio.shield(kept[known_by])
+        except AnswerError:  # the next may have one
+            kept.pop(known_by, None)
+            raise
 
     kept: dict[str, asyncio.Future[Any]] = {}
 
