@@ -59,8 +59,9 @@ def unpacked(parcel: bytes) -> list[Record]:
 def on_dask(work: Work, chains: Chains, client: Any) -> Iterator[Record]:
     """On the workers of a dask cluster; a chain whose worker dies is done again by another.
 
-    A chain that dask gives up, since too many workers died with it, is tried cell by cell: only the cells that
-    end every worker are lost, and the table says so.
+    A chain that dask gives up, since too many workers died with it, is tried cell by cell, and a cell that is given up
+    beside others once more by itself, when it is known who ends a worker: only the cells that end every worker are
+    lost, and the table says so.
     """
     import cloudpickle
     from distributed import KilledWorker, as_completed
@@ -77,21 +78,28 @@ def on_dask(work: Work, chains: Chains, client: Any) -> Iterator[Record]:
     # worker and then could not be computed again.
     ended = as_completed(send(chains), loop=client.loop)
     watch = Watch(client)
+    suspects: Chains = []  # cells that were on workers that died, each a chain
+    by_itself = False
     try:
         for future in watch.over(ended):
-            chain = sent.pop(future)
+            chain, records = sent.pop(future), []
             try:
                 records = future.result()
             except KilledWorker:
                 if len(chain) > 1:
                     ended.update(send([[cell] for cell in chain]))
-                    continue
-                records = [work.lost(chain[0])]
+                elif by_itself:
+                    records = [work.lost(chain[0])]
+                else:
+                    suspects.append(chain)
             except (Exception, asyncio.CancelledError) as error:
                 if watch.lost:
                     raise RuntimeError(watch.gone) from None
                 raise RuntimeError(f"The dask cluster could not compute cells ({_cause(error)}). {GO_ON}.") from error
             yield from records
+            if suspects and not sent:
+                by_itself = True
+                ended.update(send([suspects.pop()]))
     finally:
         if not watch.lost:  # there is nobody to tell otherwise
             client.cancel(list(sent))
