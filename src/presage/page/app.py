@@ -29,7 +29,7 @@ MOST_PROCESSES = 4  # that fill curves and maps
 KEPT_FREE = 2  # processes beside these: one for drafts, and one for what is refined or asked for by a button
 LOOK = 0.2  # seconds after which it is looked whether somebody still waits for a file
 AT_ONCE = 1  # urgency of what a button asks for
-PREPARING = "Getting ready. The first start after an installation compiles the theory: a minute or two."
+PREPARING = "Getting ready. The first start after an installation compiles the theory: up to a minute."
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'self'; img-src 'self' data: blob:; frame-ancestors 'none'; base-uri 'none'"
