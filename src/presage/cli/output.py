@@ -217,7 +217,7 @@ def with_caveats(row: Row, caveats: Sequence[str]) -> dict[str, Any]:
 
 def as_json(content: Mapping[str, Any]) -> str:
     """One JSON object; what is not a finite number is null."""
-    return json_format.dumps(_plain(content), indent=2, allow_nan=False, ensure_ascii=False)
+    return json_format.dumps(plain(content), indent=2, allow_nan=False, ensure_ascii=False)
 
 
 def as_csv(rows: Iterable[Row]) -> str:
@@ -231,16 +231,17 @@ def as_csv(rows: Iterable[Row]) -> str:
     return out.getvalue()
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """The same as JSON has it: null for what is not a finite number, two entries for a number with its error bar."""
     if isinstance(value, Mapping):
-        return {str(name): _plain(inner) for name, inner in flat(value).items()}
+        return {str(name): plain(inner) for name, inner in flat(value).items()}
     if isinstance(value, str) or value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, float):
         return value if isfinite(value) else None
     if hasattr(value, "tolist"):  # numpy
-        return _plain(value.tolist())
-    return [_plain(inner) for inner in value]
+        return plain(value.tolist())
+    return [plain(inner) for inner in value]
 
 
 def _cell(value: Any) -> Any:

@@ -269,13 +269,16 @@ def _with_bayes(given: Given, name: str, rows: list[dict[str, Any]]) -> list[dic
 
 
 def _marks(given: Given, name: str, values: list[float]) -> Iterator[tuple[Observable, float]]:
-    """Thresholds within the picture, where they are known; some are those of clean labels."""
+    """Thresholds within the picture of a curve along the number of samples."""
+    if name == samples.ALPHA:
+        yield from thresholds_within(given.problem(alpha=values[0]), min(values), max(values))
+
+
+def thresholds_within(problem: Any, low: float, high: float) -> Iterator[tuple[Observable, float]]:
+    """Thresholds from one number of samples to another, where they are known; some are those of clean labels."""
     import presage as ps
     from presage.protocol.errors import InputError, SolveError
 
-    if name != "alpha":
-        return
-    problem = given.problem(alpha=values[0])
     try:
         found = ps.thresholds(problem)
     except (InputError, SolveError):  # a problem whose thresholds are not known
@@ -283,7 +286,7 @@ def _marks(given: Given, name: str, values: list[float]) -> Iterator[tuple[Obser
     noisy = getattr(problem, "noise", 0.0) > 0.0
     for threshold in found.observables:
         at = float(getattr(found, threshold.name))
-        if threshold.brief and min(values) <= at <= max(values) and not (noisy and threshold.clean_only):
+        if threshold.brief and low <= at <= high and not (noisy and threshold.clean_only):
             yield threshold, at
 
 

@@ -198,6 +198,11 @@ class Plan(NamedTuple):
     options: dict[str, Any]  # of `simulate`, beside d and the seeds
     measured: tuple[Observable, ...]  # what such networks show
 
+    @property
+    def verb(self) -> str:
+        """The verb whose prediction such networks are set beside."""
+        return "solve" if self.minimises else "bayes_optimal"
+
 
 def plan(given: Given, trainer: str | None, others: dict[str, Any], **at: float) -> Plan:
     """Choose the trainer and the options; what the model does not take is refused by name."""
@@ -310,8 +315,8 @@ def compare(
         )
     planned = plan(given, trainer, {"task": task, "processes": workers, "dtype": dtype, "storage": storage})
     given = given if planned.minimises else given.without_what_plays_no_part_in("bayes_optimal")
-    given.must_answer("solve" if planned.minimises else "bayes_optimal")
-    verb = ps.solve if planned.minimises else ps.bayes_optimal
+    given.must_answer(planned.verb)
+    verb = getattr(ps, planned.verb)
     prediction = verb(planned.problem, **given.taken(verb, {"accuracy": accuracy}, planned.problem))
     # The least comes first: a dimension that is too small for the model is refused before a large one is trained.
     ensembles = [_train(planned, size, networks) for size in sorted(sizes)]

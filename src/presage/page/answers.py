@@ -6,21 +6,20 @@ A question travels as plain data, so that a process that hangs can be ended at a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import isfinite, isnan, nan
+from math import isnan
 from time import perf_counter
 from typing import Any
 
+from presage.cli.predictions import thresholds_within
 from presage.page.asked import Asked
 from presage.page.spectrum import drawn
 from presage.plots.learned import Learned, learned_by
 from presage.protocol import numbers
 from presage.protocol.errors import ComputationError, InputError
-from presage.protocol.observables import Observable
 from presage.protocol.tabulated import hints_of, lines_of
 
 Tell = Callable[[Any], None]
 DRAFT = 1e-2  # relative accuracy of the first answer, where a theory takes averages
-SAMPLES = "alpha"  # what a threshold is a number of
 
 
 def point(tell: Tell, model: str, fields: Mapping[str, str], draft: bool) -> None:
@@ -30,7 +29,7 @@ def point(tell: Tell, model: str, fields: Mapping[str, str], draft: bool) -> Non
     began = perf_counter()
     asked = Asked(model, fields)
     problem = asked.problem()
-    coarse = _coarse(asked.verb, problem) if draft else {}
+    coarse = coarse_options(asked.verb, problem) if draft else {}
     result = getattr(ps, asked.verb)(problem, **coarse)
     learned = learned_by(result)
     target = getattr(result, "target_law", None)
@@ -52,7 +51,7 @@ def point(tell: Tell, model: str, fields: Mapping[str, str], draft: bool) -> Non
     )
 
 
-def _coarse(verb: str, problem: Any) -> dict[str, float]:
+def coarse_options(verb: str, problem: Any) -> dict[str, float]:
     """What makes an answer a draft; nothing where a model has but one accuracy."""
     import presage as ps
 
@@ -80,7 +79,7 @@ def _cell(asked: Asked, place: Mapping[str, float], verb: str, draft: bool) -> d
     coarse: dict[str, float] = {}
     try:
         problem = asked.problem(place)
-        coarse = _coarse(verb, problem) if draft else {}
+        coarse = coarse_options(verb, problem) if draft else {}
         result = getattr(ps, verb)(problem, **coarse)
     except (ComputationError, InputError) as error:  # the others of the curve may have an answer
         return {"failed": str(error)}
@@ -91,30 +90,12 @@ def _cell(asked: Asked, place: Mapping[str, float], verb: str, draft: bool) -> d
     }
 
 
-def marks(tell: Tell, model: str, fields: Mapping[str, str]) -> None:
-    """The thresholds of a problem, those that hold at its noise; none where they are not known."""
-    import presage as ps
-
-    asked = Asked(model, fields)
-    problem = asked.problem()
-    try:
-        found = ps.thresholds(problem)
-    except (InputError, ComputationError):  # a problem whose thresholds are not known has a curve all the same
-        tell([])
-        return
-    noisy = getattr(problem, "noise", 0.0) > 0.0
-    shown = [one for one in found.observables if not (noisy and one.clean_only)]
-    tell([mark for one in shown if (mark := _mark(one, float(getattr(found, one.name, nan)))) is not None])
-
-
-def _mark(one: Observable, at: float) -> dict[str, Any] | None:
-    if not isfinite(at):
-        return None
-    return {
-        "name": one.name,
-        "words": one.words,
-        "label": one.axis,
-        "at": at,
-        "text": numbers.text(at),
-        "brief": one.brief,
-    }
+def marks(tell: Tell, model: str, fields: Mapping[str, str], low: float, high: float) -> None:
+    """The thresholds of a problem between two numbers of samples."""
+    found = thresholds_within(Asked(model, fields).problem(), low, high)
+    tell(
+        [
+            {"name": one.name, "words": one.words, "label": one.axis, "at": at, "text": numbers.text(at)}
+            for one, at in found
+        ]
+    )

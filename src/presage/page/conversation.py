@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
-import traceback
 from collections import deque
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import aclosing, suppress
-from math import isfinite
 from time import monotonic
 from typing import Any, final
 
-from presage.cli.errors import explain
+from presage.cli.output import plain
+from presage.cli.samples import ALPHA
 from presage.page import messages
-from presage.page.answers import SAMPLES
 from presage.page.asked import Asked, FieldError, verbs_beside
 from presage.page.bounds import within
 from presage.page.described import BESIDE
 from presage.page.grids import Side, coarse_to_fine, coarse_to_fine_cells, side
 from presage.page.messages import Message, UnreadableError
 from presage.page.pool import AnswerError, Pool
+from presage.page.process import told_as
 from presage.page.remembered import Remembered, key
-from presage.protocol.errors import InputError
 
 # The smaller the sooner; drafts and refined points have processes that are kept free for them.
 DRAFT, REFINED, CURVE, FINE_CURVE, MAP, TRAINING = range(6)
@@ -81,7 +78,7 @@ class Conversation:
             await self._tell(number, {"kind": "end", "stopped": True})
 
     async def _tell(self, number: int | None, content: Mapping[str, Any]) -> None:
-        await self._send(json.dumps({"id": number, **_plain(content)}, allow_nan=False))
+        await self._send(json.dumps({"id": number, **plain(content)}, allow_nan=False))
 
     async def _answer(self, asked: Message) -> None:
         answer = {"point": self._point, "curve": self._curve, "map": self._map, "train": self._train}
@@ -89,13 +86,8 @@ class Conversation:
             await answer.get(asked.ask, self._take)(asked)
         except UnreadableError as error:
             await self._tell(asked.number, {"kind": "error", "field": None, "message": error.message})
-        except (AnswerError, FieldError) as error:
-            await self._tell(asked.number, {"kind": "error", "field": error.field, "message": error.message})
-        except InputError as error:
-            await self._tell(asked.number, {"kind": "error", "field": error.name, "message": str(error)})
-        except Exception as error:  # a fault of presage, or of a model of one's own: the page goes on and says so
-            traceback.print_exc(file=sys.stderr)
-            await self._tell(asked.number, {"kind": "error", "field": None, "message": explain(error)[0]})
+        except Exception as error:  # whatever it is, the page goes on and says so
+            await self._tell(asked.number, {"kind": "error", **told_as(error)})
         await self._tell(asked.number, {"kind": "end"})
 
     async def _point(self, asked: Message) -> None:
@@ -115,7 +107,6 @@ class Conversation:
         answer = self._remembered.get(known_by)
         if answer is None:
             answer = await self._answering.answer("point", urgency, model=asked.model, fields=asked.fields, draft=draft)
-            answer = _plain(answer)
             self._remembered.put(known_by, answer)
         await self._tell(asked.number, answer)
         return dict(answer)
@@ -134,16 +125,16 @@ class Conversation:
         caveats: dict[str, list[str]] = {}
         for verb in (None, *beside):  # the curve of the problem itself is whole before one beside it, which may be slow
             rough = await self._spread(asked, places, verb, True, CURVE, caveats)
-            if verb is None and problem.chosen.lacks("thresholds") is None and along.field == SAMPLES:
+            if verb is None and problem.chosen.lacks("thresholds") is None and along.field == ALPHA:
                 await self._marks(asked, along)
             if rough:
                 await self._spread(asked, places, verb, False, FINE_CURVE, caveats)
 
     async def _marks(self, asked: Message, along: Side) -> None:
         """The thresholds that lie within a curve along the number of samples."""
-        found = await self._answering.answer("marks", CURVE, model=asked.model, fields=asked.fields)
-        inside = [mark for mark in found if mark["brief"] and along.places[0] <= mark["at"] <= along.places[-1]]
-        await self._tell(asked.number, {"kind": "marks", "marks": inside})
+        ends = {"low": along.places[0], "high": along.places[-1]}
+        found = await self._answering.answer("marks", CURVE, model=asked.model, fields=asked.fields, **ends)
+        await self._tell(asked.number, {"kind": "marks", "marks": found})
 
     async def _map(self, asked: Message) -> None:
         """Numbers over two fields, a coarse picture of the whole first."""
@@ -199,7 +190,7 @@ class Conversation:
                 )
                 each = (monotonic() - began) / len(some)
                 size = int(min(max(TOGETHER / max(each, 1e-6), 1), MOST_TOGETHER, 2 * size))
-                cells = dict(zip(some, map(_plain, answers), strict=True))
+                cells = dict(zip(some, answers, strict=True))
                 for at, cell in cells.items():
                     self._remembered.put(names[at], cell)
                 found.update(cells)
@@ -251,14 +242,3 @@ async def _together(tasks: Iterable[Awaitable[None]]) -> None:
 
 def _place(at: Any) -> dict[str, int]:
     return {"i": at[0], "j": at[1]} if isinstance(at, tuple) else {"i": at}
-
-
-def _plain(value: Any) -> Any:
-    """The same with null for what is not a finite number, which JSON has no word for."""
-    if isinstance(value, float):
-        return value if isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {name: _plain(inner) for name, inner in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain(inner) for inner in value]
-    return value

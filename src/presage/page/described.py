@@ -16,7 +16,7 @@ from presage.protocol.numbers import short
 from presage.protocol.observables import Observable
 
 # What is asked of a problem: what training ends in, or where nothing is trained the best that can be known.
-MAIN = {"solve": "what training ends in", "bayes_optimal": "the best that any method can do"}
+MAIN = ("solve", "bayes_optimal")
 BESIDE = {  # curves beside that of the problem itself
     "bayes_optimal": "Bayes-optimal",
     "ridgeless": "vanishing regularisation",
@@ -53,7 +53,6 @@ def _model(chosen: Chosen) -> dict[str, Any]:
         "dimension": "" if model is None else model.dimension,
         "fields": [_field(chosen, name, field) for name, field in chosen.problem.fields.items()],
         "verb": verb,
-        "verb_words": MAIN[verb],
         # A model of one's own need not declare what an answer shows: then it is what networks show.
         "observables": [_observable(one) for one in model.observables.get(verb) or model.measured] if model else [],
         "beside": [
@@ -61,7 +60,6 @@ def _model(chosen: Chosen) -> dict[str, Any]:
             for other, words in BESIDE.items()
             if other != verb and chosen.lacks(other) is None
         ],
-        "thresholds": chosen.lacks("thresholds") is None,
         "trainers": trainers,
         "untrainable": None if trainers else chosen.lacks("simulate"),  # a model may train in one way without a name
     }
@@ -83,7 +81,6 @@ def _observable(one: Observable) -> dict[str, Any]:
         "label": in_letters(one.axis),
         "fraction": one.fraction,
         "brief": one.brief,
-        "costly": one.costly,
     }
 
 

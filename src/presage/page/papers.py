@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 from typing import Any
 
+from presage.cli.samples import ALPHA
 from presage.cli.written import written
 from presage.figures import catalogue
-from presage.page.answers import SAMPLES, Tell
+from presage.page.answers import Tell
 from presage.page.asked import FieldError
 
 DPI = 110
@@ -23,7 +24,7 @@ def _listed(name: str) -> dict[str, Any]:
     problems = []
     for label, problem in figure.problems().items():
         model, fields = written(problem)
-        problems.append({"label": label, "model": model, "fields": fields, "along": SAMPLES})
+        problems.append({"label": label, "model": model, "fields": fields, "along": ALPHA})
     return {"name": name, "title": figure.TITLE, "source": figure.SOURCE, "problems": problems}
 
 

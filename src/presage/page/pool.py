@@ -14,6 +14,7 @@ from threading import Thread
 from typing import Any, final
 
 from presage.page import process
+from presage.page.asked import FieldError
 from presage.page.process import ENDED, FAILED, READY
 
 PREPARED = "presage.page.prepared"
@@ -25,12 +26,8 @@ OVER = "The server has ended. Start it again with `presage page`."
 KILLED = "The process that computed this was killed, most often for lack of memory. Ask for something smaller."
 
 
-class AnswerError(Exception):
+class AnswerError(FieldError):
     """Why there is no answer: a sentence, and the field that it is about where it is about one."""
-
-    def __init__(self, field: str | None, message: str) -> None:
-        super().__init__(message)
-        self.field, self.message = field, message
 
 
 @dataclass(eq=False)

@@ -57,15 +57,21 @@ def answered(tell: Callable[[Any], None], name: str, arguments: dict[str, Any]) 
     """Compute one answer and say how it ended; what goes wrong is told as a field and a sentence."""
     try:
         found(ANSWERS[name])(tell, **arguments)
-    except FieldError as error:
-        return FAILED, {"field": error.field, "message": error.message}
-    except InputError as error:
-        return FAILED, {"field": error.name, "message": str(error)}
-    except MemoryError:
-        return FAILED, {"field": None, "message": "There is not enough memory for this. Ask for something smaller."}
-    except (CommandError, FailedError, ComputationError) as error:
-        return FAILED, {"field": None, "message": explain(error)[0]}
-    except Exception as error:  # a fault of presage, or of a model of one's own: the page goes on and says so
-        traceback.print_exc(file=sys.stderr)
-        return FAILED, {"field": None, "message": explain(error)[0]}
+    except Exception as error:  # whatever it is, the page goes on and says so
+        return FAILED, told_as(error)
     return ENDED, None
+
+
+def told_as(error: Exception) -> dict[str, Any]:
+    """What went wrong as the page is told it: the field it is about, where it is about one, and a sentence."""
+    if isinstance(error, FieldError):
+        return {"field": error.field, "message": error.message}
+    if isinstance(error, InputError):
+        return {"field": error.name, "message": str(error)}
+    if isinstance(error, MemoryError):
+        return {"field": None, "message": "There is not enough memory for this. Ask for something smaller."}
+    if not isinstance(
+        error, CommandError | FailedError | ComputationError
+    ):  # a fault, of presage or of one's own model
+        traceback.print_exception(error, file=sys.stderr)
+    return {"field": None, "message": explain(error)[0]}

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from presage.cli.errors import COMMANDS, option
 from presage.cli.written import in_python, number
-from presage.page.answers import DRAFT, Tell
+from presage.page.answers import Tell, coarse_options
 from presage.page.asked import Asked, FieldError, verbs_beside
 from presage.page.bounds import within
 from presage.page.grids import Side, side
@@ -116,18 +116,14 @@ def _map(asked: Asked, said: Message) -> dict[str, str]:
         places.append(_place(side(asked, name, *ends, count), asked.number(name), *ends))
     grids = ", ".join(place.python for place in places)
     # A map is of drafts, and its lines give what it shows.
-    rough, flag = (f", accuracy={DRAFT:g}", ["--accuracy", f"{DRAFT:g}"]) if _takes_accuracy(asked) else ("", [])
-    line = f"table = ps.sweep(problem, ps.{asked.verb}, {grids}{rough})"
+    rough = coarse_options(asked.verb, asked.problem())
+    flag = [part for name, value in rough.items() for part in (option(name), f"{value:g}")]
+    told = "".join(f", {name}={value:g}" for name, value in rough.items())
+    line = f"table = ps.sweep(problem, ps.{asked.verb}, {grids}{told})"
     python = _python(asked, [line, "ps.plot(table)"], numpy=any(place.needs_numpy for place in places))
     words = ["presage", "sweep", SWEPT[asked.verb], *flag]
     command = _command(asked, words, {place.field: place.command for place in places})
     return {"what": "this map", "python": python, "command": command}
-
-
-def _takes_accuracy(asked: Asked) -> bool:
-    import presage as ps
-
-    return "accuracy" in ps.option_names(getattr(ps, asked.verb), asked.problem())
 
 
 def _networks(asked: Asked, said: Message) -> dict[str, str]:

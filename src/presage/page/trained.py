@@ -32,7 +32,6 @@ def train(tell: Tell, model: str, fields: Mapping[str, str], d: Sequence[int], s
     within("seeds", seeds)
     _must_fit(asked.problem(), sizes)
     planned = plan(asked.given, trainer, {"processes": 1})
-    verb = "solve" if planned.minimises else "bayes_optimal"  # what such networks are to be set beside
     ensembles: dict[int, Any] = {}
     failed: list[str] = []
     for size in sizes:
@@ -42,11 +41,11 @@ def train(tell: Tell, model: str, fields: Mapping[str, str], d: Sequence[int], s
                 failed.append(f"d = {size}: seed {seed} failed: {one}")
             else:
                 ensembles[size] = joined([ensembles[size], one]) if size in ensembles else one
-                tell({**_trained(ensembles[size], seeds), "verb": verb})
+                tell({**_trained(ensembles[size], seeds), "verb": planned.verb})
     if ensembles:
-        prediction = getattr(ps, verb)(planned.problem)
+        prediction = getattr(ps, planned.verb)(planned.problem)
         found = _compared(prediction, list(ensembles.values()))
-        tell({**found, "caveats": [*failed, *found["caveats"]], "verb": verb})
+        tell({**found, "caveats": [*failed, *found["caveats"]], "verb": planned.verb})
 
 
 def _must_fit(problem: Any, sizes: Sequence[int]) -> None:
