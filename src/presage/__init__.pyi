@@ -64,7 +64,7 @@ from .protocol.ensemble import Ensemble, Outcome, Setting, streams, train_ensemb
 from .protocol.errors import InputError, SolveError, TrainError, TrainInterrupted
 from .protocol.feature_comparison import FeatureComparison
 from .protocol.feature_table import FeatureTable
-from .protocol.fields import Choice, Declared, Number, Part, declared
+from .protocol.fields import Choice, Declared, Form, Number, Part, declared
 from .protocol.model import Model, NamedProblem
 from .protocol.observables import Observable
 from .protocol.prediction import Prediction, Result, SampleSizes
@@ -89,9 +89,20 @@ from .protocol.verbs import (
 from .saved.file import load
 from .spectra.classify import classify
 from .spectra.ensemble_type import EnsembleType
+from .spectra.labels import Labels
 from .spectra.rectangular.convolution import RectangularConvolution, rectangular_functionals
 from .spectra.rectangular.denoising import SingularValueDenoiser
 from .spectra.spectrum_type import SpectrumType
+from .spectra.spiked import (
+    Spike,
+    best_preprocessing,
+    best_threshold,
+    spectral_method,
+    spectral_threshold,
+    spiked_wigner,
+    spiked_wishart,
+    weak_signal,
+)
 from .spectra.symmetric.denoising import Denoiser
 from .spectra.symmetric.free import FreeConvolution
 from .spectra.symmetric.functionals import functionals
@@ -136,6 +147,7 @@ __all__ = [
     "ExplicitMap",
     "FeatureComparison",
     "FeatureTable",
+    "Form",
     "FreeConvolution",
     "Frobenius",
     "Gaussian",
@@ -143,6 +155,7 @@ __all__ = [
     "Hardmax",
     "Huber",
     "InputError",
+    "Labels",
     "Lasso",
     "LearningProblem",
     "Linear",
@@ -187,6 +200,7 @@ __all__ = [
     "Solver",
     "SpectralLaw",
     "SpectrumType",
+    "Spike",
     "StateEvolution",
     "SweepInterrupted",
     "Thresholds",
@@ -199,6 +213,8 @@ __all__ = [
     "attention",
     "bayes_curve",
     "bayes_optimal",
+    "best_preprocessing",
+    "best_threshold",
     "best_width",
     "bilinear_regression",
     "check_channel",
@@ -229,10 +245,15 @@ __all__ = [
     "scaling",
     "simulate",
     "solve",
+    "spectral_method",
+    "spectral_threshold",
+    "spiked_wigner",
+    "spiked_wishart",
     "streams",
     "sweep",
     "thresholds",
     "train_ensemble",
     "unfactorized_attention",
     "untied_linear_attention",
+    "weak_signal",
 ]

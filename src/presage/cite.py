@@ -21,13 +21,13 @@ from presage.protocol import checks
 
 PACKAGE = Path(__file__).resolve().parent
 
-KEY = re.compile(r"\[([A-Z]+\d\d)\]")
+KEY = re.compile(r"\[([A-Z][A-Za-z]*\d\d[a-z]?)\]")
 TEST_ID = re.compile(r"tests/[\w/]+\.py::[\w:]+")
 _LABEL = re.compile(r"^\s*(Equation|Departs|Checked|Args|Returns|Raises|Yields|Note|Notes|Example|Examples):", re.M)
 _NUMBER = r"\(?([A-Z]?\.?\d+[a-z]?)\)?"
 # (43), (43)-(45): only a number alone in its brackets is that of an equation.
 _PRINTED = re.compile(r"\(([A-Z]?\.?\d+[a-z]?)\)(?:\s*[-\u2013]\s*\(([A-Z]?\.?\d+[a-z]?)\))?")
-_ASKED = re.compile(rf"\[?([A-Za-z]+\d*)\]?(?:(?:\s*:\s*|\s+|(?=\()){_NUMBER}(?:\s*[-\u2013]\s*{_NUMBER})?)?")
+_ASKED = re.compile(rf"\[?([A-Za-z]+\d*[A-Za-z]?)\]?(?:(?:\s*:\s*|\s+|(?=\()){_NUMBER}(?:\s*[-\u2013]\s*{_NUMBER})?)?")
 # A formula, whose brackets are not those of a number.
 _CODE = re.compile(r"``.*?``", re.DOTALL)
 

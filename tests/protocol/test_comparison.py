@@ -16,6 +16,7 @@ from presage import (
     Comparison,
     MarchenkoPastur,
     Networks,
+    Observable,
     ProximalGradient,
     Solution,
     compare,
@@ -221,7 +222,7 @@ def test_z_of_honest_networks_scatters_like_a_gaussian(sizes, count):
             slope = 0.3 / base.d if len(sizes) > 1 else 0.0
             values = solution().test_error + slope + rng.standard_normal(count) / base.d
             groups[base.d] = [replace(base, test_error=values)]
-        z[i] = _row("test_error", solution(), groups, fraction=False).z
+        z[i] = _row(Observable("test_error", "test error"), solution(), groups).z
     assert abs(z.mean()) < 5 / sqrt(draws)
     # The degrees of freedom of Welch and Satterthwaite are an approximation, on the safe side for few seeds: the
     # share beyond two is 0.0455 within five standard errors from above, and not a half of it from below.

@@ -48,6 +48,6 @@ def test_coordinate_descent_without_scikit_learn_says_so(monkeypatch):
 
 
 def test_every_extra_has_its_sentence():
-    assert how_to_install("lasso") == 'Run: pip install scikit-learn (in a clone of presage: pip install ".[lasso]")'
+    assert how_to_install("learn") == 'Run: pip install scikit-learn (in a clone of presage: pip install ".[learn]")'
     assert how_to_install("bench") == 'Run: pip install cvxpy torch (in a clone of presage: pip install ".[bench]")'
     assert how_to_install("docs").startswith("Run: pip install furo myst-nb sphinx (in a clone")

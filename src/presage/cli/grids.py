@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 
 from presage.cli.errors import CommandError
@@ -72,3 +73,11 @@ def _number(option: str, text: str) -> float:
 def _unreadable(option: str, text: str) -> CommandError:
     shown = text if len(text) <= 40 else text[:37] + "..."
     return CommandError(f"`{option}` must be a finite number or a grid of them. Got {option} {shown!r}. {SYNTAX}.")
+
+
+def corners(found: Mapping[str, Sequence[float]]) -> Iterator[dict[str, float]]:
+    """The first point of all grids, and those that differ from it along one."""
+    first = {name: values[0] for name, values in found.items()}
+    yield first
+    for name, values in found.items():
+        yield from ({**first, name: value} for value in values[1:])

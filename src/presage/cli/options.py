@@ -170,6 +170,12 @@ class Given:
             self._say_once(name, f"hint: {spelled(text)}")
         return problem
 
+    @property
+    def own_dimension(self) -> int | None:
+        """The only dimension that networks of the problem can have, at the first point of its grids; None if free."""
+        own: int | None = self.problem(**next(grids.corners(self.grids()))).own_dimension
+        return own
+
     def counted(self, problem: Any) -> dict[str, int]:
         """The samples of a problem at the --d that was written; nothing where none was, or no alpha counts them."""
         d = self.samples.d

@@ -109,11 +109,12 @@ def _model_option() -> Any:
 
 def _field_option(name: str, shown: Sequence[models.Chosen], *, hidden: bool) -> Any:
     having = [one for one in shown if name in one.problem.fields]
-    kind = type(having[0].problem.fields[name])
+    field = having[0].problem.fields[name]
+    metavar = field.noun.upper() if isinstance(field, Part) else "NUMBER" if isinstance(field, Number) else "WHICH"
     return typer.Option(
         option(name),
         help=_help(name, having, len(shown)),
-        metavar={Number: "NUMBER", Part: "LAW"}.get(kind, "WHICH"),
+        metavar=metavar,
         show_default=False,  # it is None, so that what was left out can be told from what was written
         hidden=hidden,
         rich_help_panel=PANEL,

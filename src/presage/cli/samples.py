@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from presage.cli import grids
@@ -41,8 +40,7 @@ def alphas(given: Given, samples: Samples) -> str:
     _must_be_clear(given, samples)
     n, d = str(samples.n), int(samples.d or 0)
     counts = [_count(value, n) for value in grids.grid("--n", n)]
-    first = {name: values[0] for name, values in given.grids().items()}
-    at_one = {given.problem(**at).samples_at_one(d) for at in _corners(first, given.grids())}
+    at_one = {given.problem(**at).samples_at_one(d) for at in grids.corners(given.grids())}
     if len(at_one) > 1:
         raise CommandError(
             "`--n` must mean one alpha: what a sample counts for changes along the other grid. Use --alpha instead."
@@ -76,13 +74,6 @@ def _count(value: float, text: str) -> int:
     if ":" not in text and not value.is_integer():
         raise CommandError(f"`--n` must be a whole number: it counts samples. Got --n {text}. Use --n {count}.")
     return count
-
-
-def _corners(first: Mapping[str, float], others: Mapping[str, Iterable[float]]) -> Iterable[dict[str, Any]]:
-    """The first point of all grids, and those that differ from it along one."""
-    yield dict(first)
-    for name, values in others.items():
-        yield from ({**first, name: value} for value in values)
 
 
 def told(given: Given) -> dict[str, Any]:

@@ -165,7 +165,7 @@ def sweep(
     if run == "simulate":
         _refuse_theory(accuracy)
         planned = training.plan(given, trainer, {"task": task, "dtype": dtype, "storage": storage}, **first)
-        problem, options = planned.problem, {**planned.options, **_networks(d, seeds)}
+        problem, options = planned.problem, {**planned.options, **_networks(given, d, seeds)}
         shown = planned.measured
     else:
         counted_at = given.samples.n is not None  # what --d is beside --n
@@ -230,10 +230,12 @@ def sweep(
         )
 
 
-def _networks(d: str | None, seeds: str | None) -> dict[str, Any]:
-    """Dimension and seeds of `simulate`; several dimensions are one more grid."""
-    sizes = training.dimensions("100" if d is None else d)
-    found: dict[str, Any] = {"d": sizes if len(sizes) > 1 else sizes[0]}
+def _networks(given: Given, d: str | None, seeds: str | None) -> dict[str, Any]:
+    """Dimension and seeds of `simulate`; several dimensions are one more grid, and one that each cell has is left out."""
+    found: dict[str, Any] = {}
+    if d is not None or given.own_dimension is None:
+        sizes = training.dimensions(given, d, training.USUAL)
+        found["d"] = sizes if len(sizes) > 1 else sizes[0]
     if seeds is None:
         return found
     networks = training.seed_numbers(seeds)

@@ -1,17 +1,18 @@
-"""Laws as one writes them: ``mp:0.5``, ``power:1.25,400``, ``masses:0@0.5,1@0.5``, a file.npy ...
+"""Laws and other parts of a problem as one writes them: ``mp:0.5``, ``masses:0@0.5,1@0.5``, a file.npy ...
 
-Which can be written for a field follows from the class that it declares.
+Which can be written for a field follows from the class that it declares, or stands in its declaration.
 """
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from presage.cli.arrays import npy_file
 from presage.cli.errors import CommandError
 from presage.protocol.errors import InputError
-from presage.protocol.fields import Part
+from presage.protocol.fields import Form, Part
 from presage.protocol.model import NamedProblem, models
 
 
@@ -19,23 +20,12 @@ class UnreadableError(Exception):
     """What was written for a law is none."""
 
 
-class Form(NamedTuple):
-    """One way to write a law."""
-
-    pattern: str
-    example: str
-    words: str
-    made_by: str = ""  # class whose arguments are the numbers in their order; values with weights have none
-    least: int = 1  # numbers that it takes
-    most: int = 1
-
-
 class Family(NamedTuple):
-    """The laws of one kind of number."""
+    """The laws of one kind of number, or what a field declares for itself."""
 
     of: str  # what they are laws of
-    matrix: str  # that has such numbers
-    forms: dict[str, Form]
+    matrix: str  # that has such numbers; "" where it is no law
+    forms: Mapping[str, Form]
 
 
 MANY = 200_000  # values of a law from which on it is said how long an answer takes
@@ -67,10 +57,18 @@ FAMILIES = {  # by the class that a field declares
 }
 
 
+def family(part: Part) -> Family | None:
+    """What can be written for a field: what it declares itself, else the laws of its class; None where nothing can."""
+    return Family(part.words, "", part.forms) if part.forms else FAMILIES.get(part.kind)
+
+
 def syntax(part: Part) -> str:
     """The ways to write a value of a field; "" where there is none."""
-    family = FAMILIES.get(part.kind)
-    return "" if family is None else f"{', '.join(form.pattern for form in family.forms.values())}, or a file.npy"
+    known = family(part)
+    if known is None:
+        return ""
+    patterns = [form.pattern for form in known.forms.values()] + (["a file.npy"] if known.matrix else [])
+    return " or ".join(filter(None, [", ".join(patterns[:-1]) + ("," if known.matrix else ""), patterns[-1]]))
 
 
 def in_words(python: str) -> str:
@@ -79,34 +77,46 @@ def in_words(python: str) -> str:
     if made_by in BY_MASSES:
         values, weights = ast.literal_eval(f"({rest}")
         return "masses:" + ",".join(f"{value:g}@{weight:g}" for value, weight in zip(values, weights, strict=True))
-    for family in FAMILIES.values():
-        for kind, form in family.forms.items():
-            if form.made_by == made_by:
-                return f"{kind}:{rest.removesuffix(')').replace(' ', '')}"
+    for kind, form in _every_form():
+        if form.made_by == made_by:
+            numbers = rest.removesuffix(")").replace(" ", "").strip("[]")
+            return f"{kind}:{numbers}" if numbers else kind
     return python
 
 
+def _every_form() -> Iterator[tuple[str, Form]]:
+    """All that can be written, of laws and of fields that declare their own."""
+    for laws in FAMILIES.values():
+        yield from laws.forms.items()
+    for named in (named for model in models() for named in model.named):
+        for field in named.fields.values():
+            yield from field.forms.items() if isinstance(field, Part) else ()
+
+
 def law(option: str, text: str, part: Part) -> Any:
-    """Read the law that was written for a field."""
-    family = FAMILIES.get(part.kind)
-    if family is None:
+    """Read the law, or the value of another kind, that was written for a field."""
+    known = family(part)
+    if known is None:
         raise CommandError(
             f"`{option}` cannot be written in a command: it is the {part.words}, made in Python by for example "
             f"{part.example}. Leave it out, or name a problem that has it: --model module:name."
         )
-    if text.endswith(".npy"):
-        return _from_file(option, text, family)
+    if known.matrix and text.endswith(".npy"):
+        return _from_file(option, text, known)
     kind, _, rest = text.partition(":")
-    if kind not in family.forms:
-        raise CommandError(_unknown(option, text, family, part))
-    form = family.forms[kind]
+    if kind not in known.forms:
+        raise CommandError(_unknown(option, text, known, part))
+    form = known.forms[kind]
     try:
-        return _made(rest, form) if form.made_by else _masses(rest, family)
+        return _made(rest, form) if form.made_by else _masses(rest, known)
     except UnreadableError as error:
         said = str(error)
     except InputError as error:
         said = _in_the_pattern(error)
-    raise CommandError(f"`{option} {text}` makes no law: {said} Write {form.pattern}, for example {form.example}.")
+    raise CommandError(
+        f"`{option} {text}` makes no {part.noun}: {said} Write {form.pattern}"
+        + (f", for example {form.example}." if form.example != form.pattern else ".")
+    )
 
 
 def _in_the_pattern(error: InputError) -> str:
@@ -124,13 +134,13 @@ def how_long(law: Any) -> str | None:
     return f"This law has {count:,} different values: it takes about {quick} s (linear) to {slow} s (softmax)."
 
 
-def _unknown(option: str, text: str, family: Family, part: Part) -> str:
+def _unknown(option: str, text: str, known: Family, part: Part) -> str:
     ways = syntax(part)
     for kind, other in FAMILIES.items():
-        if text.partition(":")[0] in other.forms:
+        if known.matrix and text.partition(":")[0] in other.forms:
             has = [named.name for model in models() for named in model.named if _takes(named, kind)]
             return (
-                f"`{option}` must be a law of {family.of} here: this model learns {family.matrix}. "
+                f"`{option}` must be a law of {known.of} here: this model learns {known.matrix}. "
                 f"Got {option} {text}. Use {ways}{f', or --model {has[0]}' if has else ''}."
             )
     return f"`{option}` must be {ways}. Got {option} {text!r}. Use for example {option} {in_words(part.example)}."
@@ -143,10 +153,11 @@ def _takes(named: NamedProblem, kind: str) -> bool:
 def _made(text: str, form: Form) -> Any:
     import presage as ps
 
-    numbers = [_number(part) for part in text.split(",")]
+    numbers = [_number(part) for part in text.split(",")] if text else []
     if not form.least <= len(numbers) <= form.most:
-        raise UnreadableError(f"it has {len(numbers)} numbers.")
-    return getattr(ps, form.made_by)(*numbers)
+        raise UnreadableError(f"it has {len(numbers)} number{'' if len(numbers) == 1 else 's'}.")
+    make = getattr(ps, form.made_by)
+    return make(numbers) if form.listed else make(*numbers)
 
 
 def _number(text: str) -> float:

@@ -60,15 +60,25 @@ def _trainers() -> str:
     return f"{', '.join(trainer_names())}. Default {usual}{f' ({also})' if also else ''}."
 
 
+USUAL, USUAL_PAIR = "100", "50,100"  # dimensions of networks where the problem has none of its own
 Dimension = Annotated[
-    str,
+    str | None,
     typer.Option(
-        "--d", help="Dimension: of a token, or what the model calls so.", metavar="INTEGER", rich_help_panel=PANEL
+        "--d",
+        help="Dimension: of a token, or what the model calls so.",
+        metavar="INTEGER",
+        show_default=USUAL,
+        rich_help_panel=PANEL,
     ),
 ]
 Dimensions = Annotated[
-    str,
-    typer.Option("--d", help="Dimensions to train; several are extrapolated as a + b/d.", rich_help_panel=PANEL),
+    str | None,
+    typer.Option(
+        "--d",
+        help="Dimensions to train; several are extrapolated as a + b/d.",
+        show_default=USUAL_PAIR,
+        rich_help_panel=PANEL,
+    ),
 ]
 Seeds = Annotated[
     str,
@@ -128,7 +138,7 @@ Eigenvalues = Annotated[
 @takes_problem
 def simulate(
     given: Given,
-    d: Dimension = "100",
+    d: Dimension = None,
     seeds: Seeds = "8",
     trainer: TrainerName = None,
     task: Task = None,
@@ -147,7 +157,7 @@ def simulate(
     check_picture(plot)
     if eigenvalues and not json:
         raise CommandError("`--eigenvalues` is for --json, which alone has room for them. Add --json, or leave it out.")
-    size = _one_dimension(d)
+    size = _one_dimension(given, d)
     from presage.protocol.tabulated import networks_of
 
     others = {"task": task, "processes": workers, "dtype": dtype, "storage": storage, "keep": check_kept(keep, out)}
@@ -249,16 +259,22 @@ def _train(planned: Plan, d: int, seeds: int | list[int]) -> Any:
         ) from None
 
 
-def dimensions(text: str) -> list[int]:
-    """Dimensions such as ``50,100``, each once; one that is none is refused before the first is trained."""
+def dimensions(given: Given, text: str | None, usual: str) -> list[int]:
+    """Dimensions such as ``50,100``, each once; one that is none is refused before the first is trained.
+
+    Where none is written they are the usual ones, or the only one that the problem can have.
+    """
     from presage.protocol.problem import checked_dimension
 
+    if text is None:
+        own = given.own_dimension
+        text = usual if own is None else str(own)
     return list(dict.fromkeys(checked_dimension(size) for size in _whole("--d", text, "50,100")))
 
 
-def _one_dimension(text: str) -> int:
+def _one_dimension(given: Given, text: str | None) -> int:
     """The dimension of a command that trains one."""
-    first, *others = dimensions(text)
+    first, *others = dimensions(given, text, USUAL)
     if others:
         raise CommandError(
             f"`--d` must be one whole number here: one dimension is trained. Got --d {text}. "
@@ -289,7 +305,7 @@ def _whole(name: str, text: str, example: str) -> list[int]:
 @takes_problem
 def compare(
     given: Given,
-    d: Dimensions = "50,100",
+    d: Dimensions = None,
     seeds: Seeds = "8",
     trainer: TrainerName = None,
     task: Task = None,
@@ -307,7 +323,7 @@ def compare(
     import presage as ps
     from presage.protocol.comparison_table import compared, headings
 
-    sizes, networks = dimensions(d), seed_numbers(seeds)
+    sizes, networks = dimensions(given, d, USUAL_PAIR), seed_numbers(seeds)
     if networks == 1:
         raise CommandError(
             "`--seeds` must be at least 2 here: one network has no standard error to compare by. "

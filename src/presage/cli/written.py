@@ -16,7 +16,7 @@ from presage.cli.errors import option
 from presage.cli.options import Given
 from presage.protocol import checks
 from presage.protocol.errors import InputError
-from presage.protocol.fields import Declaration, Number, Part, declarations
+from presage.protocol.fields import Declaration, Form, Number, Part, declarations
 from presage.protocol.model import NamedProblem, found
 from presage.protocol.problem import LearningProblem
 
@@ -91,7 +91,7 @@ def number(value: float) -> str:
 
 def law_as_text(law: Any, part: Part) -> str | None:
     """A law as one writes it, of a field that takes it; None of one that cannot be written exactly."""
-    family = targets.FAMILIES.get(part.kind)
+    family = targets.family(part)
     forms = {} if family is None else family.forms
     texts = (text for kind, form in forms.items() for text in _candidates(law, kind, form))
     return next((text for text in texts if targets.law("law", text, part) == law), None)
@@ -134,15 +134,18 @@ def _text(value: Any, field: Declaration) -> str | None:
     return number(value) if isinstance(field, Number) else str(value)
 
 
-def _candidates(law: Any, kind: str, form: targets.Form) -> Iterator[str]:
+def _candidates(law: Any, kind: str, form: Form) -> Iterator[str]:
     """Texts that may be read as a law: which of them are exactly it is for who reads them."""
     import presage as ps
 
     if form.made_by and type(law) is getattr(ps, form.made_by):
+        if form.listed:
+            yield f"{kind}:{','.join(number(value) for value in getattr(law, dataclasses.fields(law)[0].name))}"
+            return
         numbers = [(getattr(law, field.name), field.default) for field in dataclasses.fields(law)][: form.most]
         while len(numbers) > form.least and numbers[-1][0] == numbers[-1][1]:
             numbers.pop()
-        yield f"{kind}:{','.join(number(value) for value, _ in numbers)}"
+        yield f"{kind}:{','.join(number(value) for value, _ in numbers)}" if numbers else kind
     elif not form.made_by and type(law) in [getattr(ps, name) for name in targets.BY_MASSES]:
         yield from (f"{kind}:{text}" for text in _masses(law.values, law.weights))
 
@@ -183,8 +186,14 @@ def _law_in_python(name: str, text: str, part: Part) -> tuple[list[str], str]:
         return ["import numpy as np"], f"{noun}{'.of_matrix' if is_matrix else ''}({file})"
     kind, _, rest = text.partition(":")
     parts = rest.split(",")
-    if made_by := targets.FAMILIES[part.kind].forms[kind].made_by:
-        fields = declarations(getattr(ps, made_by)).values()  # in the order of its arguments, the last of them optional
+    family = targets.family(part)
+    form = family.forms[kind] if family else None
+    if form and form.listed:
+        return [], f"{noun}([{', '.join(repr(float(each)) for each in parts)}])"
+    if form and form.made_by:
+        if not rest:
+            return [], f"{noun}()"
+        fields = declarations(getattr(ps, form.made_by)).values()  # in the order of its arguments, the last optional
         numbers = [_literal(float(each), field) for each, field in zip(parts, fields, strict=False)]
         return [], f"{noun}({', '.join(numbers)})"
     columns = zip(*(each.split("@") for each in parts), strict=True)  # of values, and of weights where there are such

@@ -115,7 +115,7 @@ def _number(name: str, field: Number, text: str) -> float | int:
 
 
 def _law(name: str, field: Part, text: str) -> Any:
-    if text.endswith(".npy"):  # the command line opens it, and the page reaches nothing on the disk
+    if not field.forms and text.endswith(".npy"):  # the command line opens it, and the page reaches nothing on the disk
         raise FieldError(name, f"`{name}` cannot name a file here. Drop the file on the page, or paste its numbers.")
     if text.count(",") >= BOUNDS["values"].most:
         raise beyond("values", text.count(",") + 1)

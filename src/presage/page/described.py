@@ -10,7 +10,7 @@ from presage.cli.models import Chosen
 from presage.cli.problem_options import begins
 from presage.page.bounds import BOUNDS
 from presage.page.symbols import in_letters
-from presage.protocol.fields import Choice, Declaration, Number, Part, declarations
+from presage.protocol.fields import Choice, Declaration, Form, Number, Part, declarations
 from presage.protocol.model import found
 from presage.protocol.numbers import short
 from presage.protocol.observables import Observable
@@ -91,7 +91,7 @@ def _field(chosen: Chosen, name: str, field: Declaration) -> dict[str, Any]:
         return {**said, "kind": "number", **_number(name, field, begin)}
     if isinstance(field, Choice):
         return {**said, "kind": "choice", "options": list(field.options)}
-    family = targets.FAMILIES.get(field.kind) if isinstance(field, Part) else None
+    family = targets.family(field) if isinstance(field, Part) else None
     if family is None:  # made in Python only: it stays as the problem begins with it
         return {**said, "kind": "fixed"}
     return {
@@ -115,18 +115,19 @@ def _number(name: str, field: Number, begin: str | None) -> dict[str, Any]:
     }
 
 
-def _form(kind: str, form: targets.Form, begin: str | None) -> dict[str, Any]:
+def _form(kind: str, form: Form, begin: str | None) -> dict[str, Any]:
     """A way to write a law: the numbers that it takes, as the problem begins with them or as in the example."""
     import presage as ps
 
-    text = begin if begin is not None and begin.startswith(f"{kind}:") else form.example
-    made_by = getattr(ps, form.made_by) if form.made_by else None
+    text = begin if begin is not None and begin.partition(":")[0] == kind else form.example
+    made_by = getattr(ps, form.made_by) if form.made_by and not form.listed else None
     fields = {} if made_by is None else declarations(made_by)
-    written = text.partition(":")[2].split(",")
+    rest = text.partition(":")[2]
+    written = rest.split(",") if rest else []
     begins = [*written, *(short(getattr(made_by, name)) for name in [*fields][len(written) :])]
     numbers = [
         {"name": name, "words": field.words, "begin": start, **_number(name, field, start)}
         for (name, field), start in zip(fields.items(), begins, strict=False)
         if isinstance(field, Number)
     ]
-    return {"kind": kind, "words": form.words, "example": text, "numbers": numbers}
+    return {"kind": kind, "words": form.words, "example": text, "numbers": numbers, "listed": form.listed}

@@ -1,4 +1,4 @@
-"""Theory and training, observable by observable: means against 1/d, the line through them, and the prediction."""
+"""Theory and training, observable by observable: means against the dimension, the line through them, the prediction."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from presage.plots.colours import BLACK, BLUE, GREEN, ORANGE
 from presage.plots.curves import FLAT, ROUNDING
 from presage.plots.panel import Panel
-from presage.protocol.comparison import Row
+from presage.protocol.comparison import Row, over
 
 ERRORS = 2.0  # standard errors that a bar stands for
 
@@ -20,16 +20,24 @@ def row_panel(row: Row, label: str) -> Panel:
 
     def draw(axes: Any) -> None:
         _predicted(axes, row)
-        inverse = 1.0 / np.array(row.d, dtype=np.float64)
+        inverse = 1.0 / np.array(row.d, dtype=np.float64) ** row.correction
         bars = {"color": BLACK, "capsize": 2.0, "elinewidth": 1.0, "linestyle": "none"}
         errors = ERRORS * np.nan_to_num(row.standard_error)
         axes.errorbar(inverse, row.mean, errors, marker="o", label="trained", **bars)
         if len(row.d) > 1:
             x = np.array([0.0, inverse.max()])
-            axes.plot(x, row.a + row.b * x, color=BLACK, linestyle=":", linewidth=1.0, label="a + b/d")
+            axes.plot(
+                x,
+                row.a + row.b * x,
+                color=BLACK,
+                linestyle=":",
+                linewidth=1.0,
+                label=f"a + b{over(row.correction)[1:]}",
+            )
             limit = {**bars, "color": ORANGE, "label": "their limit a"}
             axes.errorbar([0.0], [row.a], [ERRORS * row.a_error], marker="s", markerfacecolor="white", **limit)
-        ticks = {0.0: "∞", **{1.0 / d: str(d) for d in row.d}} if len(row.d) > 1 else {1.0 / row.d[0]: str(row.d[0])}
+        ticks = {0.0: "∞"} if len(row.d) > 1 else {}
+        ticks |= {float(at): str(d) for at, d in zip(inverse, row.d, strict=True)}
         axes.set_xticks(list(ticks), list(ticks.values()))
         ends = (-0.08, 1.12) if len(row.d) > 1 else (0.5, 1.5)
         axes.set_xlim(ends[0] * inverse.max(), ends[1] * inverse.max())

@@ -18,7 +18,7 @@ from presage.protocol import checks
 from presage.protocol.ensemble import KEPT, Ensemble, Floats
 from presage.protocol.feature_comparison import FeatureComparison
 from presage.protocol.largest_by_rank import largest_by_rank
-from presage.protocol.observables import Observable
+from presage.protocol.observables import Observable, by_name
 from presage.protocol.prediction import Prediction
 from presage.protocol.recorded import Recorded
 from presage.protocol.trained_elsewhere import TrainedElsewhere, set_beside
@@ -38,11 +38,13 @@ class Row(NamedTuple):
     d: tuple[int, ...]
     mean: Floats  # over the seeds, one a dimension
     standard_error: Floats
-    a: float  # limit: of the fit a + b/d, or with a single d the mean itself
+    a: float  # limit: of the fit a + b/d^correction, or with a single d the mean itself
     a_error: float
     b: float  # 0 with a single d
-    misfit: float  # probability of means so far off the line a + b/d, 1 with fewer than three dimensions
+    misfit: float  # probability of means so far off that line, 1 with fewer than three dimensions
     z: float  # (a - prediction) in standard errors, corrected for few seeds by Student's law
+    # Power of d by which the effect of a finite size falls, as the observable declares it; 0 where d is not free.
+    correction: float = 1.0
 
     @property
     def agrees(self) -> bool:
@@ -62,8 +64,8 @@ class Row(NamedTuple):
         verdict = "they agree" if self.agrees else "they do not agree"
         if isnan(self.z):
             verdict = "the prediction has no error bar, so they cannot be compared"
-        if len(self.d) == 1:
-            verdict += ", finite-size effects of order 1/d included"
+        if len(self.d) == 1 and self.correction:
+            verdict += f", finite-size effects of order {over(self.correction)} included"
         return (
             f"{self.name}: predicted {self.prediction:.6g} +- {self.error_bar:.0e}, "
             f"{how} {self.a:.6g} +- {self.a_error:.1e} (z = {self.z:+.1f}): {verdict}."
@@ -155,8 +157,10 @@ class Comparison(Recorded):
         said += self.notes
         bent = [row.name for row in self.rows if row.misfit < MISFIT]
         if bent:
-            said.append(f"a + b/d does not describe the {', '.join(bent)} of these sizes: use larger ones.")
-        if len(self.rows[0].d) == 1:
+            laws = dict.fromkeys(f"a + b{over(row.correction)[1:]}" for row in self.rows if row.name in bent)
+            told = f"{' and '.join(laws)} {'does' if len(laws) == 1 else 'do'} not describe"
+            said.append(f"{told} the {', '.join(bent)} of these sizes: use larger ones.")
+        if len(self.rows[0].d) == 1 and self.solution.problem.own_dimension is None:
             said.append("a single d cannot tell a difference from a finite-size effect: add an ensemble of another d.")
         return tuple(said)
 
@@ -188,8 +192,8 @@ def compare(
 ) -> Comparison | TrainedElsewhere:
     """Set trained networks beside the prediction: that of `solve`, or that of `bayes_optimal` for a posterior mean.
 
-    Several dimensions are fitted by ``a + b/d``; ``z`` is the distance of ``a`` from the prediction over both
-    uncertainties, made as rare as Student's law for few seeds says. With one dimension the mean itself is compared.
+    Several dimensions are fitted by ``a + b/d``, or by the power of d that an observable declares; ``z`` is the
+    distance of ``a`` from the prediction over both uncertainties, made as rare as Student's law for few seeds says. With one dimension the mean itself is compared.
 
     Networks that were trained elsewhere are given by their eigenvalues (singular values, entries), an array a network:
     these are set beside the predicted law, and their distance from it beside that of networks which follow the law.
@@ -232,8 +236,8 @@ def compare(
             )
     _one_kind(solution, ensembles)
     ordered = _joined(ensembles)
-    fractions = {observable.name for observable in solution.observables if observable.fraction}
-    rows = [_row(name, solution, ordered, name in fractions) for name in solution.compared]
+    known = by_name(solution.observables)
+    rows = [_row(known.get(name) or Observable(name, name), solution, ordered) for name in solution.compared]
     further, notes = _further(solution, ordered) if any(map(_kept_something, ensembles)) else ([], ())
     spectra = tuple(_spectrum(solution, d, group) for d, group in ordered.items() if solution.spectrum_measured_as)
     return Comparison(solution, ensembles, (*rows, *further), spectra, notes)
@@ -265,10 +269,23 @@ class Limit(NamedTuple):
     misfit: float  # probability of means so far off the line, 1 with fewer than three dimensions
 
 
-def fit_limit(d: Floats, values: Sequence[Floats], grain: Floats | float = 0.0) -> Limit:
-    """Least squares of ``mean = a + b/d`` over the networks of each dimension; with one dimension the mean itself.
+def over(power: float) -> str:
+    """One over a power of d, in words."""
+    return "1/d" if power == 1.0 else f"1/d^{power:.3g}"
 
-    Fluctuations are of order 1/d, so a dimension with n networks has the weight ``n d^2``: given, not measured, or a
+
+def fit_limit(
+    d: Floats,
+    values: Sequence[Floats],
+    grain: Floats | float = 0.0,
+    *,
+    correction: float = 1.0,
+    fluctuation: float = 1.0,
+) -> Limit:
+    """Least squares of ``mean = a + b/d^c`` over the networks of each dimension; with one dimension the mean itself.
+
+    c is the `correction` of the observable. Fluctuations are of order ``1/d^f``, f its `fluctuation`, so a dimension
+    with n networks has the weight ``n d^2f``: given, not measured, or a
     spread that a few seeds make small by chance would draw the line. The standard error of ``a`` is from the measured
     spreads, with the degrees of freedom of Welch and Satterthwaite; of an observable that comes in steps of `grain` the
     spread is at least that of the rounding.
@@ -278,15 +295,15 @@ def fit_limit(d: Floats, values: Sequence[Floats], grain: Floats | float = 0.0) 
     variance = np.maximum([value.var(ddof=1) for value in values], np.square(grain) / 12.0) / count
     coefficients = np.eye(1, len(d))  # of each mean in a, and in b
     if len(d) > 1:
-        root = np.sqrt(count) * d
-        coefficients = np.linalg.pinv(np.column_stack([root, root / d])) * root
+        root = np.sqrt(count) * d**fluctuation
+        coefficients = np.linalg.pinv(np.column_stack([root, root / d**correction])) * root
     parts = coefficients[0] ** 2 * variance
     total = float(parts.sum())
     freedom = total**2 / float(np.sum(parts**2 / (count - 1))) if total > 0 else float(np.sum(count - 1))
     b = float(coefficients[1] @ mean) if len(d) > 1 else 0.0
     a, misfit = float(coefficients[0] @ mean), 1.0
     if len(d) > 2 and np.all(variance > 0):
-        misfit = float(scipy.special.chdtrc(len(d) - 2, np.sum((mean - a - b / d) ** 2 / variance)))
+        misfit = float(scipy.special.chdtrc(len(d) - 2, np.sum((mean - a - b / d**correction) ** 2 / variance)))
     return Limit(a, sqrt(total), b, freedom, misfit)
 
 
@@ -335,28 +352,35 @@ def _further(solution: Prediction, groups: dict[int, list[Any]]) -> tuple[list[R
         have = [values is not None for group in measured.values() for values in group]
         if all(have):
             values = [np.concatenate(group) for group in measured.values()]
-            rows.append(_row_of(one.observable.name, one.prediction, one.error_bar, list(groups), values))
+            rows.append(_row_of(one.observable, one.prediction, one.error_bar, list(groups), values))
         elif any(have):
             notes.append(f"{one.observable.name} is left out: not all of the networks were trained with {one.needs}.")
     return rows, tuple(notes)
 
 
-def _row(name: str, solution: Prediction, groups: dict[int, list[Any]], fraction: bool) -> Row:
+def _row(observable: Observable, solution: Prediction, groups: dict[int, list[Any]]) -> Row:
+    name = observable.name
     values = [np.concatenate([ensemble.values(name) for ensemble in group]) for group in groups.values()]
-    bar = solution.error_bars[name]
-    return _row_of(name, float(getattr(solution, name)), bar, list(groups), values, fraction)
+    free = solution.problem.own_dimension is None
+    return _row_of(
+        observable, float(getattr(solution, name)), solution.error_bars[name], list(groups), values, free=free
+    )
 
 
 def _row_of(
-    name: str, prediction: float, bar: float, sizes: list[int], values: list[Floats], fraction: bool = False
+    observable: Observable, prediction: float, bar: float, sizes: list[int], values: list[Floats], *, free: bool = True
 ) -> Row:
     mean = np.array([value.mean() for value in values])
     standard_error = np.array([value.std(ddof=1) / sqrt(len(value)) for value in values])
     d = np.array(sizes, dtype=np.float64)
-    a, a_error, b, freedom, misfit = fit_limit(d, values, 1.0 / d if fraction else 0.0)
+    powers = {"correction": observable.correction, "fluctuation": observable.fluctuation}
+    a, a_error, b, freedom, misfit = fit_limit(d, values, 1.0 / d if observable.fraction else 0.0, **powers)
     spread = sqrt(a_error**2 + (0.5 * bar) ** 2) + ROUNDING * abs(prediction)
     z = normal_score((a - prediction) / spread, freedom) if isfinite(spread) and spread > 0 else nan
-    return Row(name, prediction, bar, tuple(sizes), mean, standard_error, a, a_error, b, misfit, z)
+    seen = (tuple(sizes), mean, standard_error)
+    return Row(
+        observable.name, prediction, bar, *seen, a, a_error, b, misfit, z, observable.correction if free else 0.0
+    )
 
 
 def _spectrum(solution: Prediction, d: int, group: list[Ensemble]) -> Spectrum:

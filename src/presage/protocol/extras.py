@@ -6,8 +6,9 @@ EXTRAS = {  # as pyproject.toml has them, without the versions
     "bench": ("cvxpy", "torch"),
     "cluster": ("dask-jobqueue", "distributed"),
     "docs": ("furo", "myst-nb", "sphinx"),
-    "lasso": ("scikit-learn",),
+    "learn": ("scikit-learn",),
     "page": ("fastapi", "uvicorn", "websockets"),
+    "torch": ("torch",),
 }
 
 

@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil, floor
 from numbers import Real
-from typing import Any, Literal, final
+from typing import Any, Literal, NamedTuple, final
 
 from presage.protocol import checks
 
@@ -119,6 +119,18 @@ class Choice(Declaration):
         return value
 
 
+class Form(NamedTuple):
+    """One way to write an object as a text: a word, and after a colon the numbers that it is made of."""
+
+    pattern: str
+    example: str
+    words: str
+    made_by: str = ""  # public class whose arguments are the numbers in their order; values with weights have none
+    least: int = 1  # numbers that it takes
+    most: int = 1
+    listed: bool = False  # whether the class takes all of them as one list
+
+
 @final
 @dataclass(frozen=True)
 class Part(Declaration):
@@ -127,6 +139,8 @@ class Part(Declaration):
     kind: str = ""  # dotted name of the class, which is imported when a value is checked
     example: str = ""  # as one writes it in Python
     reason: str = ""
+    noun: str = "law"  # what one value of it is called
+    forms: Mapping[str, Form] = dataclasses.field(default_factory=dict, hash=False)  # by the word that begins a text
 
     def checked(self, name: str, value: Any) -> Any:
         import importlib

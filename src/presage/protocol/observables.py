@@ -21,6 +21,8 @@ class Observable:
     costly: bool = False  # takes longer than all the rest: computed when it is asked for, and not by a sweep
     stands_for: tuple[str, ...] = ()  # words that the numbers 0, 1, ... stand for, of one that is a kind
     formula: str = ""  # its definition in TeX, in the symbols of the model's section in the documentation
+    correction: float = 1.0  # what a finite size adds to the mean over networks falls as d to this power
+    fluctuation: float = 1.0  # and so does, to this one, the spread of networks of one size
 
     @property
     def axis(self) -> str:

@@ -61,6 +61,11 @@ class LearningProblem(Declared):
         found = (declarations(thing).get(name) for thing in things if dataclasses.is_dataclass(thing))
         return next(filter(None, found), None)
 
+    @property
+    def own_dimension(self) -> int | None:
+        """The one dimension that its networks can have, where the fields of the problem say it; None if d is free."""
+        return None
+
     def samples_at_one(self, d: int) -> int:
         """Samples that ``alpha = 1`` stands for at dimension d: d^2 for a square matrix, d for a vector.
 

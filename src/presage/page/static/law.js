@@ -23,7 +23,7 @@ export class LawChooser {
     this.changed = changed;
     this.describedBy = describedBy;
     this.lists = field.forms.some((form) => form.kind === MASSES);
-    const choices = field.forms.filter((form) => form.kind !== MASSES).map((form) => [form.kind, form.words]);
+    const choices = field.forms.filter((form) => form.kind !== MASSES && !form.listed).map((form) => [form.kind, form.words]);
     if (this.lists) choices.push([ATOMS, ATOMS], [LIST, "a list or a file"]);
     choices.push([TEXT, "as text"]);
     this.menu = make("select", { id, "aria-describedby": describedBy, onchange: () => this.#choose(this.menu.value) }, ...choices.map(([value, words]) => make("option", { value }, words)));
@@ -55,7 +55,7 @@ export class LawChooser {
       say(this.list.message, `${values.length} ${this.field.of}.`);
     } else if (form !== TEXT) {
       // Numbers at the end that are left out are as they begin.
-      const values = rest.split(",");
+      const values = text.includes(":") ? rest.split(",") : [];
       this.#sliders.forEach((slider, k) => slider.set(values[k] ?? slider.declared.begin));
     }
     this.written.value = text;
@@ -64,7 +64,7 @@ export class LawChooser {
   // Which of the choices can show this text without losing a part of it.
   #formOf(text) {
     const colon = text.indexOf(":");
-    const [kind, parts] = [text.slice(0, colon), text.slice(colon + 1).split(",")];
+    const [kind, parts] = colon < 0 ? [text, []] : [text.slice(0, colon), text.slice(colon + 1).split(",")];
     if (kind === MASSES && this.lists) {
       const pairs = parts.map((part) => part.split("@"));
       if (pairs.every((pair) => pair.length === 1)) return LIST;
@@ -72,7 +72,7 @@ export class LawChooser {
       return pairs.length === 2 && Math.abs(weights[0] + weights[1] - 1) < 1e-9 ? ATOMS : TEXT;
     }
     const form = this.field.forms.find((candidate) => candidate.kind === kind);
-    const isWhole = form?.numbers.length >= parts.length && form.numbers.slice(parts.length).every(({ begin }) => begin);
+    const isWhole = !form?.listed && form?.numbers.length >= parts.length && form.numbers.slice(parts.length).every(({ begin }) => begin);
     return isWhole ? kind : TEXT;
   }
 
@@ -85,7 +85,8 @@ export class LawChooser {
       const [a, b, weight] = values;
       return `${MASSES}:${a}@${general(1 - numberOf(weight), 12)},${b}@${weight}`;
     }
-    return this.#form === null ? null : `${this.#form}:${values.join(",")}`;
+    if (this.#form === null) return null;
+    return values.length ? `${this.#form}:${values.join(",")}` : this.#form;
   }
 
   #choose(form) {

@@ -10,7 +10,8 @@ import numpy as np
 
 from presage.laws.spectral_law import Floats
 from presage.spectra.bulks.family import BulkFamily, order_statistics
-from presage.spectra.bulks.semicircle import unit_cdf, unit_quantile, unit_strength
+from presage.spectra.bulks.semicircle import unit_cdf, unit_quantile
+from presage.spectra.spiked import wigner_strength
 
 
 @final
@@ -69,4 +70,4 @@ class CutSemicircleBulk(BulkFamily):
         return np.where(x > 0.0, np.sqrt(np.maximum(4.0 - y**2, 0.0)) / (2.0 * pi * self.scale), 0.0)
 
     def strength(self, x: float) -> float:
-        return unit_strength(self.chi + x / self.scale)
+        return wigner_strength(self.chi + x / self.scale)

@@ -12,6 +12,7 @@ from scipy.optimize import minimize_scalar
 from presage.laws.marchenko_pastur import MarchenkoPastur
 from presage.laws.spectral_law import Floats
 from presage.spectra.bulks.family import BulkFamily, order_statistics
+from presage.spectra.spiked import wishart_strength
 
 NODES = 513
 LEAST_ROOT = 2e-3  # of the ratio: at a smaller one the law is a semicircle
@@ -113,9 +114,5 @@ class MarchenkoPasturBulk(BulkFamily):
         return np.asarray(unit * self.count / self.size)
 
     def strength(self, x: float) -> float:
-        """Of a direction whose variance is 1 + ell, in units of sqrt(ratio), the ell that just stands out.
-
-        x/scale = (1 + ell)(1 + ratio/ell)
-        """
-        rest = x / self.scale - 1.0 - self.ratio
-        return 0.5 * (rest + sqrt(max(rest**2 - 4.0 * self.ratio, 0.0))) / sqrt(self.ratio)
+        """Of a direction whose variance is 1 + ell, in units of sqrt(ratio), the ell that just stands out."""
+        return wishart_strength(x / self.scale, 1.0 / self.ratio) / sqrt(self.ratio)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import pi, sqrt
+from math import pi
 from typing import Self, final
 
 import numpy as np
 
 from presage.laws.spectral_law import Floats
 from presage.spectra.bulks.family import BulkFamily, order_statistics
+from presage.spectra.spiked import wigner_strength
 
 NODES = 2049
 STEPS = 3  # of Newton, from the nearest node
@@ -35,17 +36,6 @@ def unit_quantile(level: Floats) -> Floats:
         slope = np.maximum(2.0 * np.cos(angle) ** 2 / pi, 1e-12)
         angle = np.clip(angle - (unit_cdf(2.0 * np.sin(angle)) - level) / slope, -0.5 * pi, 0.5 * pi)
     return 2.0 * np.sin(angle)
-
-
-def unit_strength(y: float) -> float:
-    """Strength of a rank-one signal whose eigenvalue stands out of the unit semicircle at y.
-
-        y = u + 1/u, u >= 1
-
-    Equation: derived: the outlier of a symmetric matrix and a direction, ``s + delta^2/s`` at delta = 1.
-    Checked: tests/spectra/test_bulks.py::test_a_planted_direction_is_found_with_its_strength
-    """
-    return 0.5 * (y + sqrt(max(y * y - 4.0, 0.0)))
 
 
 @final
@@ -104,4 +94,4 @@ class SemicircleBulk(BulkFamily):
         return np.sqrt(np.maximum(4.0 - y**2, 0.0)) / (2.0 * pi * self.sigma)
 
     def strength(self, x: float) -> float:
-        return unit_strength(abs(x - self.centre) / self.sigma)
+        return wigner_strength(abs(x - self.centre) / self.sigma)

@@ -13,6 +13,7 @@ from presage.protocol.feature_table import FeatureTable
 from presage.protocol.njit import njit
 from presage.spectra.curve import Curve
 from presage.spectra.quadrature import Panels, panels
+from presage.spectra.spiked import spiked_wigner
 from presage.spectra.symmetric.free import FreeConvolution
 
 TAIL = 1e-6  # of the Legendre coefficients: integrals to about its square
@@ -57,14 +58,13 @@ def feature_table(
     )
     count = len(positions) if k is None else checks.integer("k", k, at_least=1, reason=reason, remedy=remedy)
     s, mass = positions[::-1][:count].copy(), masses[::-1][:count].copy()
-    t, least = free.t, max(cutoff, start)
+    least = max(cutoff, start)
     along, error, unresolved = _sums(free, cutoff, least, s)
     edge = threshold(free.delta, least)
     learned = s > edge
-    with np.errstate(divide="ignore", invalid="ignore"):
-        alone = np.where(s > free.delta, s + t / s, -inf)
-        overlap = np.where(learned, 1.0 - t / s**2, 0.0)
-    position = np.where(alone > least, scale * (alone - cutoff), 0.0)
+    alone = spiked_wigner(s, free.delta)
+    overlap = np.where(learned, alone.overlap, 0.0)
+    position = np.where((s > free.delta) & (alone.outlier > least), scale * (alone.outlier - cutoff), 0.0)
     number = np.arange(1, len(s) + 1)
     return FeatureTable(number, s, mass, learned, position, overlap, scale * along, error, edge, scale, unresolved)
 

@@ -17,7 +17,7 @@ from presage.protocol.trainer import STEPS, TOL, Trainer
 class Lasso(Trainer):
     """Coordinate descent on the vector by scikit-learn, until the loss is proven within `tol` of its minimum.
 
-    The minimum over the vector is that over its two factors. It needs scikit-learn, the extra ``lasso``;
+    The minimum over the vector is that over its two factors. It needs scikit-learn, the extra ``learn``;
     `ProximalGradient` finds the same minimum without.
     """
 
@@ -33,5 +33,5 @@ def must_be_installed(trainer: Lasso) -> None:
             "be one that is installed",
             "coordinate descent is that of scikit-learn, which is not there",
             trainer,
-            f"{how_to_install('lasso')}, or use <trainer=ProximalGradient()>, which needs nothing else.",
+            f"{how_to_install('learn')}, or use <trainer=ProximalGradient()>, which needs nothing else.",
         )

@@ -15,6 +15,7 @@ from presage.laws.spectral_law import Floats
 from presage.models.attention.theory.scaling.composite import FULL
 from presage.models.attention.theory.scaling.laws import B, law_all_learned, law_IV, reduced_weight_decay, uniform_V
 from presage.models.attention.theory.scaling.power_law_units import PowerLawUnits
+from presage.spectra.spiked import spiked_wigner
 
 NEWTON_STEPS = 60
 MOST_OF_V = 0.5  # alpha beyond the threshold of interpolation of any target
@@ -61,9 +62,9 @@ def isolated_largest_weight_decay(units: PowerLawUnits, alpha: Any, D: float) ->
     Equation: derived: the outlier of one feature on a semicircle.
     Checked: tests/models/attention/theory/scaling/test_boundaries.py::test_top_edge_of_an_isolated_feature
     """
-    t = (1.0 + 0.5 * D) / (2.0 * alpha)
-    s = units.A
-    return 4.0 * alpha * np.where(t < s * s, s + t / s, 2.0 * np.sqrt(t))
+    alpha = np.asarray(alpha, dtype=np.float64)
+    delta = np.sqrt((1.0 + 0.5 * D) / (2.0 * alpha))
+    return 4.0 * alpha * delta * spiked_wigner(units.A / delta).outlier
 
 
 def Ia_IV(units: PowerLawUnits, D: float) -> float:
