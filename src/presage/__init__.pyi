@@ -57,6 +57,13 @@ from .models.diagonal.problem import DiagonalProblem, diagonal_network
 from .models.diagonal.theory.scaling.answer import DiagonalScaling
 from .models.diagonal.theory.solution import DiagonalSolution
 from .models.diagonal.thresholds import DiagonalThresholds
+from .models.pooling.classes import AlignedTokens, CorrelatedTokens, TokenClasses
+from .models.pooling.experiment.ensemble import PoolingEnsemble
+from .models.pooling.experiment.principal import PrincipalDirection
+from .models.pooling.poolings import BestPooling, CausalPooling, GivenPooling, MeanPooling, Pooling
+from .models.pooling.problem import PoolingProblem, attention_pooling
+from .models.pooling.theory.solution import PoolingSolution
+from .models.pooling.thresholds import PoolingThresholds
 from .plots.plot import plot
 from .protocol.check_model import check_model
 from .protocol.comparison import Comparison, compare
@@ -118,8 +125,10 @@ __all__ = [
     "AMP",
     "LBFGS",
     "Adam",
+    "AlignedTokens",
     "BayesAMP",
     "BayesSolution",
+    "BestPooling",
     "BilinearBayes",
     "BilinearEnsemble",
     "BilinearProblem",
@@ -127,10 +136,12 @@ __all__ = [
     "BilinearThresholds",
     "Boundary",
     "Bulk",
+    "CausalPooling",
     "Channel",
     "Choice",
     "Comparison",
     "Conjugates",
+    "CorrelatedTokens",
     "Declared",
     "Decomposition",
     "Denoiser",
@@ -152,6 +163,7 @@ __all__ = [
     "Frobenius",
     "Gaussian",
     "GaussianProduct",
+    "GivenPooling",
     "Hardmax",
     "Huber",
     "InputError",
@@ -160,6 +172,7 @@ __all__ = [
     "LearningProblem",
     "Linear",
     "MarchenkoPastur",
+    "MeanPooling",
     "Model",
     "NamedProblem",
     "Networks",
@@ -173,9 +186,15 @@ __all__ = [
     "Part",
     "Penalty",
     "PointMasses",
+    "Pooling",
+    "PoolingEnsemble",
+    "PoolingProblem",
+    "PoolingSolution",
+    "PoolingThresholds",
     "PowerLaw",
     "PowerLawScaling",
     "Prediction",
+    "PrincipalDirection",
     "Problem",
     "ProximalGradient",
     "Pruning",
@@ -204,6 +223,7 @@ __all__ = [
     "StateEvolution",
     "SweepInterrupted",
     "Thresholds",
+    "TokenClasses",
     "Tokens",
     "TrainError",
     "TrainInterrupted",
@@ -211,6 +231,7 @@ __all__ = [
     "Trainer",
     "WidthScaling",
     "attention",
+    "attention_pooling",
     "bayes_curve",
     "bayes_optimal",
     "best_preprocessing",

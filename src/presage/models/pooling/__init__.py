@@ -1,0 +1,1 @@
+"""Attention pooling: a class that is learned from the covariance of pooled tokens."""

@@ -1,0 +1,1 @@
+"""Pooled tokens at finite size."""
