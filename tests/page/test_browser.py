@@ -476,3 +476,36 @@ def test_ten_pages_that_drag_at_once_all_end_at_the_right_numbers(window, addres
         window.driver.switch_to.window(first)
     served = [p for p in psutil.process_iter(["cmdline"]) if "page" in (p.info["cmdline"] or [])]
     assert sum(p.memory_info().rss for p in served) < 4e9
+
+
+def test_parts_with_and_without_numbers_are_chosen_and_typed(window, address):
+    """Pooling: weights by a word, by a word with a slider, and as a list that is typed."""
+    window.resize(1440, 900)
+    window.open(f"{address}#model=pooling")
+    problem = ps.attention_pooling(
+        ps.MeanPooling(), alpha=2.0, vocabulary=2.0, signal=1.0, classes=ps.AlignedTokens(0.5), n_tokens=8
+    )
+    assert window.value("alignment") == refined_number(problem, "alignment")[0]
+    menu = "[data-field=pooling] select"
+    window.choose(menu, "causal")
+    window.refined()
+    causal = problem.replace(pooling=ps.CausalPooling(1.0))
+    assert window.value("alignment") == refined_number(causal, "alignment")[0]
+    window.type("[data-field=pooling] [data-number=tau] input[type=text]", "2")
+    window.refined()
+    assert window.value("alignment") == refined_number(causal.replace(tau=2.0), "alignment")[0]
+    window.choose(menu, "best")
+    window.refined()
+    assert window.value("alignment") == refined_number(problem.replace(pooling=ps.BestPooling()), "alignment")[0]
+    window.until(lambda: "pooling=best" in window.js("return location.hash"), "the address of the best weights")
+    window.curve_done()
+    window.shoot("page-pooling")
+    window.choose(menu, "text")
+    window.type("[data-field=pooling] .law-text", "weights:8,7,6,5,4,3,2,1")
+    window.refined()
+    own = problem.replace(pooling=ps.GivenPooling(range(8, 0, -1)))
+    assert window.value("alignment") == refined_number(own, "alignment")[0]
+    window.until(lambda: "weights" in window.js("return location.hash"), "the address of given weights")
+    window.open(window.driver.current_url)
+    assert window.value("alignment") == refined_number(own, "alignment")[0]
+    assert window.complaints() == []

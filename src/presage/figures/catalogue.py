@@ -54,6 +54,7 @@ NAMES = (
     "scaling-decomposition",
     "scaling-width",
     "scaling-attention",
+    "features-pooling",
 )
 
 

@@ -46,6 +46,7 @@ def point(tell: Tell, model: str, fields: Mapping[str, str], draft: bool) -> Non
             "spectrum": drawn(learned) if isinstance(learned, Learned) else None,
             "no_spectrum": learned if isinstance(learned, str) else "",
             "target": behind,
+            "own_dimension": problem.own_dimension,
             "seconds": perf_counter() - began,
         }
     )

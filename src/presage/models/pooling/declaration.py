@@ -35,7 +35,7 @@ CLASSES = Part(
     noun="correlation",
     forms={
         "aligned": Form(
-            "aligned:R,DECAY", "aligned:0.5", "token t agrees with the sequence by R DECAY^(t-1)", "AlignedTokens", 1, 2
+            "aligned:R,DECAY", "aligned:0.5", "agreement r, falling along the sequence", "AlignedTokens", 1, 2
         )
     },
 )

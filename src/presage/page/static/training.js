@@ -25,6 +25,7 @@ export function startTraining() {
     sayWhere();
   });
   on("problem", belongs);
+  on("point", holdDimension);
   on("theme", drawLosses);
   on("lost", () => run?.isRunning && finish("The connection was lost, and the training with it. Press Train to begin again."));
   on("drawn", sayWhere);
@@ -44,6 +45,16 @@ export function fillTraining({ d, seeds, trainer }) {
   if (trainers.includes(trainer)) byId("train-trainer").value = trainer;
   if (d !== undefined) byId("train-d").value = d;
   if (seeds !== undefined) byId("train-seeds").value = seeds;
+}
+
+// Networks of a problem that says its own dimension have that one, and no other can be typed.
+function holdDimension({ own_dimension: own }) {
+  const box = byId("train-d");
+  if (own !== null) {
+    if (!box.readOnly) box.dataset.free = box.value;
+    box.value = own;
+  } else if (box.readOnly) box.value = box.dataset.free;
+  box.readOnly = own !== null;
 }
 
 const canTrain = () => state.model.untrainable === null;
