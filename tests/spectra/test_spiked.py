@@ -274,6 +274,9 @@ def test_weak_signals_are_a_spiked_wigner(f):
     assert weak.threshold == pytest.approx(spectral_threshold(np.tanh, labels), rel=0.03)
     assert weak.overlap == pytest.approx(1.0 - weak.threshold / alpha, rel=1e-12)
     assert exact.overlap == pytest.approx(weak.overlap, abs=0.01)
+    shifted = weak_signal(lambda y: np.tanh(y) + 5.0, labels, alpha)  # it is centred
+    assert shifted.overlap == pytest.approx(weak.overlap, rel=1e-9)
+    assert shifted.edge == pytest.approx(weak.edge, rel=1e-9)
 
 
 def test_without_its_second_coefficient_labels_show_nothing_and_their_square_does():

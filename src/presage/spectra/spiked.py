@@ -57,7 +57,7 @@ def wigner_strength(x: float) -> float:
         x = u + 1/u, u >= 1
 
     Equation: derived: the larger root.
-    Checked: tests/spectra/test_bulks.py::test_a_planted_direction_is_found_with_its_strength
+    Checked: tests/spectra/test_spiked.py::test_strengths_invert_outliers
     """
     return 0.5 * (x + sqrt(max(x * x - 4.0, 0.0)))
 
@@ -108,6 +108,7 @@ def spectral_method(T: Preprocessing, labels: Labels, alpha: float) -> Spike:
 
     Equation: [MM18], [LL19].
     Checked: tests/spectra/test_spiked.py::test_spectral_method_of_sampled_labels
+    Checked: tests/spectra/test_spiked.py::test_threshold_is_where_the_outlier_begins
     """
     alpha, T = _samples(alpha), _preprocessed(T, labels)
     top = _largest(T)
@@ -178,6 +179,7 @@ def best_preprocessing(labels: Labels) -> Floats:
 
     Equation: [MM18], [LAL19].
     Checked: tests/spectra/test_spiked.py::test_no_preprocessing_beats_the_best
+    Checked: tests/spectra/test_spiked.py::test_best_threshold_is_that_of_the_best_preprocessing
     """
     _must_be_conditional(labels)
     return np.asarray(1.0 - 1.0 / labels.second)

@@ -14,6 +14,7 @@ def effective_signal(gain: float, signal: float, delta: float) -> float:
 
     Equation: [Sed26].
     Checked: tests/models/pooling/test_witnesses.py::test_pooled_tokens_agree_with_the_theory
+    Checked: tests/models/pooling/test_formulas.py::test_the_class
     """
     return gain * (signal + delta) - delta
 
@@ -53,6 +54,7 @@ def stands_out(t: float, delta: float, gamma: float) -> bool:
 
     Equation: [Sed26], transition 2.
     Checked: tests/models/pooling/test_transitions.py::test_the_outlier_leaves_the_edge_where_it_begins
+    Checked: tests/models/pooling/test_formulas.py::test_the_class
     """
     return t > 0.0 and t**3 > (delta + gamma + delta * gamma) * t + 2.0 * delta * gamma
 
@@ -64,6 +66,7 @@ def outlier(t: float, delta: float, gamma: float) -> float:
 
     Equation: [Sed26], transition 2.
     Checked: tests/models/pooling/test_transitions.py::test_the_outlier_leaves_the_edge_where_it_begins
+    Checked: tests/models/pooling/test_formulas.py::test_the_class
     """
     return t + (1.0 + delta + gamma) + (delta + gamma + delta * gamma) / t + delta * gamma / t**2
 
@@ -75,6 +78,7 @@ def alignment(t: float, delta: float, gamma: float, signal: float) -> float:
 
     Equation: [Sed26].
     Checked: tests/models/pooling/test_witnesses.py::test_pooled_tokens_agree_with_the_theory
+    Checked: tests/models/pooling/test_formulas.py::test_the_class
     """
     seen = 1.0 - (delta + gamma + delta * gamma) / t**2 - 2.0 * delta * gamma / t**3
     return signal / (signal + delta) * seen / (1.0 + gamma / t)
