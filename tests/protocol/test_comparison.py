@@ -26,8 +26,9 @@ from presage import (
     unfactorized_attention,
 )
 from presage.models.attention.experiment.tokens import Rademacher
-from presage.protocol.comparison import _row, fit_limit, normal_score
+from presage.protocol.comparison import _row
 from presage.protocol.comparison_table import compared, headings
+from presage.protocol.extrapolation import fit_limit, normal_score
 
 OBSERVABLES = tuple(observable.name for observable in Networks.observables)
 PROBLEM = quadratic_network(MarchenkoPastur(0.5), alpha=0.5, weight_decay=0.1, noise=0.2)

@@ -52,14 +52,13 @@ def test_a_number_of_samples_comes_back(problem, n, d):
 def test_every_model_says_how_it_counts():
     for model in models():
         for named in model.named:
-            kind = type(
-                named(*[law(part) for part in named.fields.values() if isinstance(part, ps.Part)], **told(named))
-            )
+            parts = {name: law(part) for name, part in named.fields.items() if isinstance(part, ps.Part)}
+            kind = type(named(**parts, **told(named)))
             assert kind.samples_at_one is not LearningProblem.samples_at_one
 
 
 def law(part: ps.Part) -> Any:
-    return eval(part.example, vars(ps))
+    return eval(f"ps.{part.example}")
 
 
 def told(named: Any) -> dict[str, float]:

@@ -73,6 +73,11 @@ class Ensemble(Recorded):
         return ()
 
     @property
+    def unpredicted(self) -> str:
+        """Why no prediction of the model is about these networks, for `compare` to refuse them; "" if one is."""
+        return ""
+
+    @property
     def caveats(self) -> tuple[str, ...]:
         """Plain sentences: seeds that failed, and trainers that stopped before their rule was met."""
         failed = [f"seed {seed} failed: {reason}" for seed, reason in self.failures.items()]
