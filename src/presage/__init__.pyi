@@ -57,6 +57,14 @@ from .models.diagonal.problem import DiagonalProblem, diagonal_network
 from .models.diagonal.theory.scaling.answer import DiagonalScaling
 from .models.diagonal.theory.solution import DiagonalSolution
 from .models.diagonal.thresholds import DiagonalThresholds
+from .models.multi_index.experiment.ensemble import MultiIndexEnsemble
+from .models.multi_index.experiment.spectral_estimator import SpectralEstimator
+from .models.multi_index.links import AbsoluteLink, CosineLink, HermiteLink, Link, OwnLink
+from .models.multi_index.noise_sensitivity import NoiseSensitivity, noise_sensitivity
+from .models.multi_index.problem import MultiIndexProblem, committee, multi_index, single_index
+from .models.multi_index.theory.scaling import MultiIndexScaling
+from .models.multi_index.theory.solution import MultiIndexSolution
+from .models.multi_index.thresholds import MultiIndexThresholds
 from .models.pooling.classes import AlignedTokens, CorrelatedTokens, TokenClasses
 from .models.pooling.experiment.ensemble import PoolingEnsemble
 from .models.pooling.experiment.principal import PrincipalDirection
@@ -124,6 +132,7 @@ __version__: str
 __all__ = [
     "AMP",
     "LBFGS",
+    "AbsoluteLink",
     "Adam",
     "AlignedTokens",
     "BayesAMP",
@@ -142,6 +151,7 @@ __all__ = [
     "Comparison",
     "Conjugates",
     "CorrelatedTokens",
+    "CosineLink",
     "Declared",
     "Decomposition",
     "Denoiser",
@@ -165,23 +175,32 @@ __all__ = [
     "GaussianProduct",
     "GivenPooling",
     "Hardmax",
+    "HermiteLink",
     "Huber",
     "InputError",
     "Labels",
     "Lasso",
     "LearningProblem",
     "Linear",
+    "Link",
     "MarchenkoPastur",
     "MeanPooling",
     "Model",
+    "MultiIndexEnsemble",
+    "MultiIndexProblem",
+    "MultiIndexScaling",
+    "MultiIndexSolution",
+    "MultiIndexThresholds",
     "NamedProblem",
     "Networks",
+    "NoiseSensitivity",
     "NuclearPSD",
     "Number",
     "Observable",
     "Optimum",
     "Outcome",
     "Overlaps",
+    "OwnLink",
     "PairComparison",
     "Part",
     "Penalty",
@@ -217,6 +236,7 @@ __all__ = [
     "Solution",
     "SolveError",
     "Solver",
+    "SpectralEstimator",
     "SpectralLaw",
     "SpectrumType",
     "Spike",
@@ -243,6 +263,7 @@ __all__ = [
     "check_model",
     "check_penalty",
     "classify",
+    "committee",
     "compare",
     "declared",
     "diagonal_network",
@@ -254,6 +275,8 @@ __all__ = [
     "low_rank_bayes_error",
     "low_rank_error",
     "low_rank_rank",
+    "multi_index",
+    "noise_sensitivity",
     "optimal_regularization",
     "option_names",
     "pair_comparison",
@@ -265,6 +288,7 @@ __all__ = [
     "robust_network",
     "scaling",
     "simulate",
+    "single_index",
     "solve",
     "spectral_method",
     "spectral_threshold",

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import presage as ps
@@ -18,7 +18,7 @@ from presage.cli.errors import CommandError
 from presage.cli.options import Given
 from presage.cli.written import WIDTH, Written, in_python, law_as_text, number, written
 from presage.protocol.errors import InputError
-from presage.protocol.fields import Choice, Number, Part
+from presage.protocol.fields import Choice, Number, Part, declarations
 
 NAMES = sorted(models.known())
 OWN = '''"""A model of one's own, with a class and a named problem."""
@@ -89,7 +89,8 @@ def numbers(field: Number) -> st.SearchStrategy[float]:
     low = field.at_least if field.above is None else field.above
     high = field.at_most or 1e6
     if field.whole:
-        return st.integers(int(low or 0), int(high))
+        usual = int(field.span[1]) if field.span else int(high)  # fields that count things often bound each other
+        return st.integers(int(low or 0), usual) | st.integers(int(low or 0), int(high))
     wide = st.floats(low or 0.0, high, exclude_min=field.above is not None)
     return wide | st.floats(1e-3, 10.0).filter(lambda x: (low or 0.0) < x <= high)
 
@@ -104,7 +105,23 @@ def masses(draw: Any, kind: type, least: float) -> Any:
     return kind(values, draw(st.sampled_from([None, weights / weights.sum()])))
 
 
+@st.composite
+def written_by(draw: Any, part: Part) -> Any:
+    """Any object of a part that declares how it is written."""
+    form = part.forms[draw(st.sampled_from([*part.forms]))]
+    made_by = getattr(ps, form.made_by)
+    try:
+        if form.listed:
+            return made_by(draw(st.lists(st.floats(-10.0, 10.0), min_size=1, max_size=8)))
+        fields = [field for field in declarations(made_by).values() if isinstance(field, Number)]
+        return made_by(*[draw(numbers(field)) for field in fields[: form.most]])
+    except InputError:
+        assume(False)
+
+
 def laws(part: Part, *, square: bool) -> st.SearchStrategy[Any]:
+    if part.forms:
+        return written_by(part)
     if part.kind.endswith("RectangularLaw"):
         aspects = st.just(1.0) if square else st.floats(1.0, 1e4)
         return st.builds(ps.GaussianProduct, st.floats(1e-6, 1e4), aspects) | masses(ps.SingularValueMasses, 0.0)
@@ -117,7 +134,13 @@ def laws(part: Part, *, square: bool) -> st.SearchStrategy[Any]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=40, deadline=None, derandomize=True, database=None)
+@settings(
+    max_examples=40,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.filter_too_much],
+)
 @given(data=st.data())
 def test_any_problem_is_written_to_the_last_digit(name, data):
     chosen = models.choose(name)

@@ -55,6 +55,9 @@ NAMES = (
     "scaling-width",
     "scaling-attention",
     "features-pooling",
+    "features-staircase",
+    "features-risk",
+    "features-sensitivity",
 )
 
 

@@ -76,7 +76,7 @@ class BestPooling(Pooling):
     """The weights of the strongest signal: first eigenvector of the correlation matrix of the classes."""
 
     def weights(self, correlation: Floats) -> Floats:
-        """Largest ``w'Rw/|w|^2``.
+        """Largest ``w' R w/|w|^2``.
 
         Equation: [Sed26].
         Checked: tests/models/pooling/test_poolings.py::test_no_weights_beat_the_best

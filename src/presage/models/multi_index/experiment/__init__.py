@@ -1,0 +1,1 @@
+"""The second witness: draw samples, diagonalise, read out, measure."""
