@@ -72,6 +72,13 @@ from .models.pooling.poolings import BestPooling, CausalPooling, GivenPooling, M
 from .models.pooling.problem import PoolingProblem, attention_pooling
 from .models.pooling.theory.solution import PoolingSolution
 from .models.pooling.thresholds import PoolingThresholds
+from .models.random_hierarchy.experiment.ensemble import RandomHierarchyEnsemble
+from .models.random_hierarchy.experiment.layerwise_clustering import LayerwiseClustering
+from .models.random_hierarchy.experiment.layerwise_convolution import LayerwiseConvolution
+from .models.random_hierarchy.experiment.polynomial_kernel import PolynomialKernel
+from .models.random_hierarchy.problem import RandomHierarchyProblem, random_hierarchy
+from .models.random_hierarchy.theory.solution import RandomHierarchySolution
+from .models.random_hierarchy.thresholds import RandomHierarchyThresholds
 from .plots.plot import plot
 from .protocol.check_model import check_model
 from .protocol.comparison import Comparison, compare
@@ -180,6 +187,8 @@ __all__ = [
     "InputError",
     "Labels",
     "Lasso",
+    "LayerwiseClustering",
+    "LayerwiseConvolution",
     "LearningProblem",
     "Linear",
     "Link",
@@ -205,6 +214,7 @@ __all__ = [
     "Part",
     "Penalty",
     "PointMasses",
+    "PolynomialKernel",
     "Pooling",
     "PoolingEnsemble",
     "PoolingProblem",
@@ -218,6 +228,10 @@ __all__ = [
     "ProximalGradient",
     "Pruning",
     "Rademacher",
+    "RandomHierarchyEnsemble",
+    "RandomHierarchyProblem",
+    "RandomHierarchySolution",
+    "RandomHierarchyThresholds",
     "Recovery",
     "RectangularConvolution",
     "RectangularLaw",
@@ -282,6 +296,7 @@ __all__ = [
     "pair_comparison",
     "plot",
     "quadratic_network",
+    "random_hierarchy",
     "recovery",
     "rectangular_functionals",
     "ridgeless",

@@ -129,3 +129,21 @@ def test_an_example_in_python_is_told_as_a_text():
     assert targets.in_words("GivenPooling([1, 2])") == "weights:1,2"
     assert targets.in_words("MarchenkoPastur(0.5)") == "mp:0.5"
     assert Form("a", "a", "a").least == 1
+
+
+def test_a_problem_with_a_dimension_of_its_own_is_trained_at_it():
+    grammar = ("--model", "random-hierarchy", "--alpha", "4", "--depth", "2")
+    found = json.loads(run("simulate", *grammar, "--seeds", "2", "--json").stdout)
+    assert found["d"] == ps.random_hierarchy(alpha=4.0, symbols=8, synonyms=4, depth=2).own_dimension == 4
+    said = run("simulate", *grammar, "--d", "50", "--seeds", "2", code=2).stderr
+    assert "`--d` must be 4 here, or left out" in said
+    rows = json.loads(run("sweep", "simulate", *grammar[:4], "--depth", "2,3", "--seeds", "2", "--json").stdout)["rows"]
+    assert [row["depth"] for row in rows] == [2, 3]
+    assert all(row["outcome"] == "done" for row in rows)
+
+
+def test_one_dimension_of_its_own_is_no_lack_of_another():
+    problem = ps.random_hierarchy(alpha=4.0, symbols=8, synonyms=4, depth=2)
+    found = ps.compare(ps.solve(problem), ps.simulate(problem, seeds=4, processes=1, progress=False))
+    assert "finite-size" not in str(found)
+    assert not any("a single d cannot tell" in line for line in found.caveats)

@@ -509,3 +509,14 @@ def test_parts_with_and_without_numbers_are_chosen_and_typed(window, address):
     window.open(window.driver.current_url)
     assert window.value("alignment") == refined_number(own, "alignment")[0]
     assert window.complaints() == []
+
+
+def test_a_dimension_that_is_the_problems_own_cannot_be_typed(window, address):
+    window.resize(1440, 900)
+    window.open(f"{address}#model=random-hierarchy&depth=2")
+    box = "return [document.querySelector('#train-d').value, document.querySelector('#train-d').readOnly]"
+    assert window.js(box) == ["4", True]
+    window.choose("#model", "attention")
+    window.refined()
+    assert window.js(box) == ["50, 100", False]
+    assert window.complaints() == []

@@ -58,6 +58,7 @@ NAMES = (
     "features-staircase",
     "features-risk",
     "features-sensitivity",
+    "features-hierarchy",
 )
 
 

@@ -1,0 +1,1 @@
+"""The experiment: draw rules and samples, learn layer by layer, and measure."""
