@@ -23,7 +23,8 @@ SYMBOLS = {
     "int": r"\int",
     "sum": r"\sum",
     "argmin": r"\operatorname*{argmin}",
-    **{name: rf"\{name}" for name in ("min", "max", "log", "exp", "sin")},
+    **{name: rf"\{name}" for name in ("min", "max", "log", "exp", "sin", "cos")},
+    "lam": r"\lambda",
     "iv": "iv",
     "i0": "i0",
     "sqrt2": r"\sqrt{2}",
@@ -32,6 +33,7 @@ SYMBOLS = {
 }
 FUNCTIONS = {
     "asin",
+    "Var",
     "Tr",
     "Re",
     "Im",

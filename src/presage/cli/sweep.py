@@ -231,7 +231,7 @@ def sweep(
 
 
 def _networks(given: Given, d: str | None, seeds: str | None) -> dict[str, Any]:
-    """Dimension and seeds of `simulate`; several dimensions are one more grid, and one that each cell has is left out."""
+    """Dimension and seeds of `simulate`; several dimensions are one more grid, one that cells have is left out."""
     found: dict[str, Any] = {}
     if d is not None or given.own_dimension is None:
         sizes = training.dimensions(given, d, training.USUAL)

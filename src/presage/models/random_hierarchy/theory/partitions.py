@@ -27,7 +27,7 @@ def inverse_count(mean: Floats) -> Floats:
 
         h(N) = e^-N (Ei(N) - gamma - ln N)
 
-    Equation: derived: ``sum_k e^-N N^k/(k k!)``, the series of the exponential integral.
+    Equation: derived: the sum over k of exp(-N) N^k/(k k!), the series of the exponential integral.
     Checked: tests/models/random_hierarchy/test_theory.py::test_noise_of_few_counts
     """
     few = np.clip(mean, 1e-12, MANY)
@@ -119,8 +119,8 @@ def move_cost(place: Geometry, m: int) -> Change:
 
         mean m/(m+1) d^2,  variance 4 m/(m+1) d' Sigma d + 8/(m+1) Tr Sigma^2
 
-    Equation: derived: ``m/(m+1) |x - mean_b|^2 - (m-1)/m |x - mean of the others|^2``, whose noises have the
-    correlation ``sqrt((m-1)/(m+1))``.
+    Equation: derived: ``m/(m+1) |x - mu_b|^2 - (m-1)/m |x - mu_a|^2`` with mu_a the mean
+        of the others of its own symbol; their noises have the correlation ``sqrt((m-1)/(m+1))``.
     Checked: tests/models/random_hierarchy/test_theory.py::test_costs_of_changes_of_a_partition
     """
     a, b = pairs(place.trace.shape[1])

@@ -50,9 +50,9 @@ def signal_to_noise(problem: RandomHierarchyProblem, level: int) -> float:
 
 
 def equal_noise(problem: RandomHierarchyProblem, level: int) -> float:
-    """The alpha at which signal and noise of a level are equal: ``m^(1-l) r^-(L-l)``.
+    """The alpha at which signal and noise of a level are equal: ``m^(1-l) r^(l-L)``.
 
-    Equation: derived: ``x_l = 1``; at the lowest level ``n = n_c m^L r^-(L-1)``, which is n_c m^L for many symbols.
+    Equation: derived: ``x_l = 1``; at the lowest level ``n = n_c m^L r^(1-L)``, which is n_c m^L for many symbols.
     Checked: tests/models/random_hierarchy/test_theory.py::test_signal_equals_noise_near_the_stated_size
     """
     return 1.0 / signal_to_noise(problem.replace(alpha=1.0), level)
