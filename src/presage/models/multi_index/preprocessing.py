@@ -26,6 +26,7 @@ def preprocessing(problem: MultiIndexProblem) -> Callable[[Floats], Floats]:
 
     Equation: [DKLM26a], [DKLM26b]; the best one [MM18], [LL19].
     Checked: tests/models/multi_index/test_theory.py::test_no_preprocessing_beats_the_best
+    Checked: tests/models/multi_index/test_formulas.py::test_weights_of_labels
     """
     kind = problem.preprocessing
     if kind == "identity":

@@ -29,6 +29,7 @@ def read_right(q: Floats, s: int, f: float) -> Floats:
 
     Equation: derived: to leading order a part ``1 - q`` of misread symbols loses ``s (1 - (1 - f)^s) (1 - q)`` tuples.
     Checked: tests/models/random_hierarchy/test_witnesses.py::test_a_symbol_is_read_right_if_all_below_it_are
+    Checked: tests/models/random_hierarchy/test_formulas.py::test_level_upon_level
     """
     w = q**s
     return np.asarray(w + (1.0 - w) * (1.0 - f) ** s * w)
@@ -44,6 +45,7 @@ def counted(problem: RandomHierarchyProblem, draws: int = DRAWS) -> Counted:
     Equation: derived: a symbol is read right if its tuple is told from all others and is in the right cluster. Of the
     other tuples one of v is in it by luck, which makes clusters purer and is of no use to the level above.
     Checked: tests/models/random_hierarchy/test_witnesses.py::test_a_symbol_is_read_right_if_all_below_it_are
+    Checked: tests/models/random_hierarchy/test_formulas.py::test_level_upon_level
     """
     m, s, n = problem.synonyms, problem.branching, problem.alpha * problem.samples_at_one(problem.own_dimension)
     used = m * problem.symbols / problem.symbols**s
