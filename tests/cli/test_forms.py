@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -16,10 +17,8 @@ from presage.page.described import described
 from presage.protocol.fields import Form, Part
 from tests.cli.test_cli import run
 
-POOLING = models.known()["pooling"].problem.fields["pooling"]
-CLASSES = models.known()["pooling"].problem.fields["classes"]
-assert isinstance(POOLING, Part)
-assert isinstance(CLASSES, Part)
+FIELDS: Any = models.known()["pooling"].problem.fields
+POOLING, CLASSES = FIELDS["pooling"], FIELDS["classes"]
 
 READ = {
     "mean": ps.MeanPooling(),
@@ -92,7 +91,7 @@ def test_problems_are_written_and_made_again():
         "weights:1,0.5",
         "aligned:0.3,0.9",
     )
-    room = {"ps": ps}
+    room: dict[str, Any] = {"ps": ps}
     lines = in_python(Given(models.choose("pooling"), found.fields))
     exec(lines, room)
     assert room["problem"] == problem
@@ -147,3 +146,9 @@ def test_one_dimension_of_its_own_is_no_lack_of_another():
     found = ps.compare(ps.solve(problem), ps.simulate(problem, seeds=4, processes=1, progress=False))
     assert "finite-size" not in str(found)
     assert not any("a single d cannot tell" in line for line in found.caveats)
+
+
+def test_samples_of_a_problem_with_its_own_dimension_need_no_d():
+    grammar = ("solve", "--model", "random-hierarchy", "--depth", "2", "--n", "512", "--json")
+    assert json.loads(run(*grammar).stdout)["problem"]["alpha"] == 512 / (8 * 4**2)
+    assert "`--d` must be 4 here: the problem says it. Got --d 16." in run(*grammar, "--d", "16", code=2).stderr

@@ -21,7 +21,9 @@ def shipped() -> Parts:
 def test_it_is_drawn_with_every_pooling():
     figure = features_pooling.draw(shipped())
     figure.savefig(io.BytesIO(), format="png", dpi=50)
-    assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == [*features_pooling.POOLINGS]
+    legend = figure.axes[0].get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == [*features_pooling.POOLINGS]
     assert f"{int(shipped()['trained'].seeds)} tables of d = 400" in features_pooling.details(shipped())
     for part in shipped().values():
         assert {str(words) for words in part["outcome"].values.ravel()} == {"done"}

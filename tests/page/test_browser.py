@@ -519,4 +519,10 @@ def test_a_dimension_that_is_the_problems_own_cannot_be_typed(window, address):
     window.choose("#model", "attention")
     window.refined()
     assert window.js(box) == ["50, 100", False]
+    # The d of an address is kept for a model that has none of its own.
+    window.open(f"{address}#model=random-hierarchy&depth=2&train.d=30")
+    assert window.js(box) == ["4", True]
+    window.choose("#model", "attention")
+    window.refined()
+    assert window.js(box) == ["30", False]
     assert window.complaints() == []

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import presage as ps
-from presage.models.diagonal.experiment import lasso
+from presage.protocol import extras
 from presage.protocol.extras import EXTRAS, how_to_install
 from presage.sweeps import slurm
 
@@ -42,9 +42,10 @@ def test_a_cluster_without_its_packages_says_which(missing, monkeypatch):
 
 
 def test_coordinate_descent_without_scikit_learn_says_so(monkeypatch):
-    monkeypatch.setattr(lasso, "find_spec", lambda name: None)
+    problem = ps.diagonal_network(ps.PointMasses([0.0, 1.0]), alpha=0.5, weight_decay=0.1)
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
     with pytest.raises(ps.InputError, match=r"Run: pip install scikit-learn \(in a clone"):
-        lasso.must_be_installed(ps.Lasso())
+        ps.simulate(problem, d=10, trainer=ps.Lasso())
 
 
 def test_every_extra_has_its_sentence():

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from math import inf, sqrt
+from typing import Any
 
 import numpy as np
 import pytest
+import scipy
 
 import presage as ps
 from presage.spectra.labels import Labels, scores
@@ -41,11 +43,11 @@ def symmetric_noise(d, rng):
 
 def largest_of(matrices):
     """Mean and standard error of the largest eigenvalue and of the squared overlap with the first axis."""
-    found = []
+    rows = []
     for M in matrices:
         values, vectors = np.linalg.eigh(M)
-        found.append((values[-1], vectors[0, -1] ** 2))
-    found = np.array(found)
+        rows.append((values[-1], vectors[0, -1] ** 2))
+    found = np.array(rows)
     return found.mean(axis=0), found.std(axis=0, ddof=1) / sqrt(len(found))
 
 
@@ -160,6 +162,42 @@ def test_sign_labels_are_discrete():
     np.testing.assert_allclose(labels.second, [(1 - inside * second) / (1 - inside), second], rtol=1e-9)
 
 
+@pytest.mark.parametrize("c", [0.25, 0.6745, 1.0, 2.1])
+def test_jumps_are_cut_wherever_they_are(c):
+    """y = 1 for |s| > c, with two values and with little noise: 1/alpha = (2 c phi(c))^2/(P (1 - P))."""
+    chance = 2.0 * scipy.special.ndtr(-c)
+    exact = chance * (1.0 - chance) / (2.0 * c * np.exp(-0.5 * c * c) / sqrt(2.0 * np.pi)) ** 2
+    two = Labels.discrete([0.0, 1.0], lambda s: np.stack([np.abs(s) <= c, np.abs(s) > c]).astype(float))
+    assert best_threshold(two) == pytest.approx(exact, rel=1e-9)
+    assert best_threshold(Labels.additive(lambda s: np.abs(s) > c, noise=1e-3)) == pytest.approx(exact, rel=1e-6)
+
+
+def test_a_function_that_works_in_place_changes_nothing():
+    def squared(s):
+        s *= s
+        return s
+
+    first = best_threshold(Labels.additive(squared, noise=1.0))
+    assert first == best_threshold(Labels.additive(lambda s: s * s, noise=1.0))
+
+
+def test_what_nodes_do_not_resolve_is_refused():
+    with pytest.raises(ps.InputError, match=r"`labels` must have a density that their nodes resolve"):
+        Labels.additive(lambda s: s**6, noise=1e-2)
+    with pytest.raises(ps.InputError, match="`f` must give real numbers"):
+        Labels.additive(lambda s: 1j * s, noise=1.0)
+    with pytest.raises(ps.InputError, match="`density` must be a number >= 0"):
+        Labels.with_density(lambda y, s: -1.0 + 0.0 * y * s, [0.0, 1.0])
+
+
+def test_weights_may_be_very_negative():
+    """T cut from below at -1e3 or -1e9 has the threshold of the best, where only rare labels are that small."""
+    labels = Labels.additive(lambda s: np.log(np.abs(s) + 1e-9), noise=0.05)
+    best = best_preprocessing(labels)
+    cut = spectral_threshold(np.maximum(best, -1e3), labels)
+    assert spectral_threshold(np.maximum(best, -1e9), labels) == pytest.approx(cut, rel=1e-3)
+
+
 def test_labels_complain():
     with pytest.raises(ps.InputError, match="`noise` must be a finite number >= 0"):
         Labels.additive(np.abs, noise=-1.0)
@@ -169,7 +207,7 @@ def test_labels_complain():
         Labels.discrete([0.0, 1.0], lambda s: np.stack([0.0 * s, 0.5 + 0.0 * s]))
     with pytest.raises(ps.InputError, match="`edges` must be increasing numbers"):
         Labels.with_density(lambda y, s: y * s, [1.0, 0.0])
-    with pytest.raises(ps.InputError, match=r"its weights sum to 0\.5, so that the nodes do not resolve it"):
+    with pytest.raises(ps.InputError, match=r"sum to 0\.5 in place of one"):
         Labels.with_density(lambda y, s: 0.5 + 0.0 * y * s, [0.0, 1.0])
 
 
@@ -231,7 +269,7 @@ def test_best_threshold_is_that_of_the_best_preprocessing(f, noise):
 def test_no_preprocessing_beats_the_best(f):
     labels = Labels.additive(f, noise=1.0)
     least = best_threshold(labels)
-    others = [np.tanh, lambda y: y / np.sqrt(1.0 + y * y), lambda y: np.minimum(y, 2.0), lambda y: y > 1.0]
+    others: list[Any] = [np.tanh, lambda y: y / np.sqrt(1.0 + y * y), lambda y: np.minimum(y, 2.0), lambda y: y > 1.0]
     assert all(spectral_threshold(T, labels) > least for T in others)
 
 

@@ -37,6 +37,10 @@ def dimension(text: str | int | None) -> int | None:
 
 def alphas(given: Given, samples: Samples) -> str:
     """The alphas of the numbers of samples that were written, as one writes them."""
+    own = given.own_dimension if ALPHA in given.fields else None
+    if own is not None and samples.d not in {None, own}:
+        raise CommandError(f"`--d` must be {own} here: the problem says it. Got --d {samples.d}. Leave it out.")
+    samples = samples if own is None else samples._replace(d=own)
     _must_be_clear(given, samples)
     n, d = str(samples.n), int(samples.d or 0)
     counts = [_count(value, n) for value in grids.grid("--n", n)]

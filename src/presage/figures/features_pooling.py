@@ -128,4 +128,4 @@ def details(parts: Parts) -> str:
 
 
 def _gain(pooling: ps.Pooling) -> float:
-    return ps.solve(PROBLEM.replace(pooling=pooling)).gain
+    return float(ps.solve(PROBLEM.replace(pooling=pooling)).gain)

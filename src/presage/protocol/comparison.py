@@ -236,7 +236,7 @@ def compare(
             )
     _one_kind(solution, ensembles)
     ordered = _joined(ensembles)
-    known = by_name(solution.observables)
+    known = by_name(solution.known_observables)
     rows = [_row(known.get(name) or Observable(name, name), solution, ordered) for name in solution.compared]
     further, notes = _further(solution, ordered) if any(map(_kept_something, ensembles)) else ([], ())
     spectra = tuple(_spectrum(solution, d, group) for d, group in ordered.items() if solution.spectrum_measured_as)
@@ -328,6 +328,8 @@ def _row_of(
     a, a_error, b, freedom, misfit = fit_limit(d, values, 1.0 / d if observable.fraction else 0.0, **powers)
     spread = sqrt(a_error**2 + (0.5 * bar) ** 2) + ROUNDING * abs(prediction)
     z = normal_score((a - prediction) / spread, freedom) if isfinite(spread) and spread > 0 else nan
+    if spread == 0.0 and a == prediction:  # both know for certain, and the same
+        z = 0.0
     seen = (tuple(sizes), mean, standard_error)
     return Row(
         observable.name, prediction, bar, *seen, a, a_error, b, misfit, z, observable.correction if free else 0.0

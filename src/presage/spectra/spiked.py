@@ -7,7 +7,7 @@ linear spectral method for any preprocessing of the labels, and its limit of wea
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf, isfinite, sqrt
+from math import inf, isfinite, log10, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,8 +17,8 @@ from presage.laws.spectral_law import Floats
 from presage.protocol import checks
 from presage.spectra.labels import Labels
 
-CLOSEST, FARTHEST = 1e-12, 1e12  # to the largest T, in units of the largest |T|: where l is looked for
-SCANNED = 400  # places at which a condition is looked at, to see where it changes its sign
+CLOSEST, FARTHEST = 1e-12, 1e12  # to the largest T, in units of it, and from it, of the largest |T|: where l is
+A_DECADE = 16  # places at which a condition is looked at, to see where it changes its sign
 ROUNDING = 1e-13  # relative, of an average over the nodes
 
 Preprocessing = Callable[[Floats], Any] | Floats
@@ -162,7 +162,7 @@ def spectral_threshold(T: Preprocessing, labels: Labels) -> float:
         return labels.mean((T / (top + gap - T)) ** 2)
 
     low, high = _bracket(T)
-    gaps = np.geomspace(low, high, SCANNED)
+    gaps = np.geomspace(low, high, round(A_DECADE * log10(high / low)))
     # Far out both terms are small, and what is left of a signal that is zero is rounding.
     least = ROUNDING * float(np.sum(np.abs(signal)))
     positive = [excess(gap) > least / (top + gap) for gap in gaps]
@@ -244,8 +244,7 @@ def _largest(T: Floats) -> float:
 
 def _bracket(T: Floats) -> tuple[float, float]:
     """How near to the largest T and how far from it l is looked for."""
-    size = float(np.abs(T).max())
-    return CLOSEST * size, FARTHEST * size
+    return CLOSEST * float(T.max()), FARTHEST * float(np.abs(T).max())
 
 
 def _must_be_conditional(labels: Labels) -> None:

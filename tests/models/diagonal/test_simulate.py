@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import presage as ps
-from presage.models.diagonal.experiment import lasso
 from presage.models.diagonal.experiment.simulate import draw_samples, draw_target
 from presage.models.diagonal.experiment.training import Data, train_coordinates, train_factors, train_proximal
+from presage.protocol import extras
 
 SPARSE = ps.PointMasses([-2.0, 0.0, 1.0], [0.1, 0.8, 0.1])
 PROBLEM = ps.diagonal_network(SPARSE, alpha=0.5, weight_decay=0.1, noise=0.1)
@@ -233,7 +233,7 @@ def test_bad_input_is_said_in_words(make, text):
 
 
 def test_a_missing_extra_is_said(monkeypatch):
-    monkeypatch.setattr(lasso, "find_spec", lambda name: None)
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
     text = r"Run: pip install scikit-learn \(.*\), or use trainer=ProximalGradient\(\)"
     with pytest.raises(ps.InputError, match=text):
         ps.simulate(PROBLEM, d=10, trainer=ps.Lasso())

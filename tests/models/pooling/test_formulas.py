@@ -33,8 +33,8 @@ DELTA, GAMMA = 1 / VOCABULARY, 1 / ALPHA
 def test_the_table():
     table = draw_table(RHO, 400, 1000, np.random.default_rng(0))
     assert table.sign.sum() == 0
-    assert table.mu @ table.mu == pytest.approx(RHO)
-    Z = table.tokens - np.outer(table.sign, table.mu)
+    assert table.direction @ table.direction == pytest.approx(1.0)
+    Z = table.tokens - np.outer(table.sign, sqrt(RHO) * table.direction)
     assert (Z.mean(), Z.var()) == pytest.approx((0.0, 1.0), abs=0.01)
 
 
@@ -73,7 +73,7 @@ def test_what_is_measured_of_a_table():
     assert found.top[0] == pytest.approx(values[-1] / kappa)
     assert found.edge[0] == pytest.approx(values[-2] / kappa)
     assert found.rank[0] == np.linalg.matrix_rank(C) / d
-    assert found.alignment[0] == pytest.approx((vectors[:, -1] @ table.mu) ** 2 / RHO)
+    assert found.alignment[0] == pytest.approx((vectors[:, -1] @ table.direction) ** 2)
     assert ps.solve(PROBLEM).gain == pytest.approx(w @ PROBLEM.correlation @ w / kappa)
 
 

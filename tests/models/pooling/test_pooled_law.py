@@ -9,6 +9,7 @@ import scipy
 import presage as ps
 from presage.models.pooling.theory.pooled_law import PooledLaw
 
+EXTREME = [(1e-9, 0.5), (1e-7, 2.0), (1e-6, 1e3), (1.0, 1.0), (5.0, 5.0), (0.1, 1.0), (1e3, 1e3), (1e6, 0.5)]
 RATIOS = [(0.5, 0.5), (0.25, 1.0), (2.0, 0.3), (3.0, 5.0), (0.01, 0.02), (0.7, 4.0)]
 
 
@@ -85,3 +86,29 @@ def test_the_law_is_a_law():
     for delta, gamma in RATIOS:
         if PooledLaw(delta, gamma).lower_edge > 0.0:
             assert "nothing found" in str(ps.check_law(PooledLaw(delta, gamma)))
+
+
+@pytest.mark.parametrize(("delta", "gamma"), [*RATIOS, *EXTREME])
+def test_transform_on_both_sides_of_the_bulk(delta, gamma):
+    """Against the root of the cubic in the one interval where it belongs to a law, found by bisection."""
+    law = PooledLaw(delta, gamma)
+
+    def cubic(y, z):
+        return (1 + y) * (1 + delta * y) * (1 + gamma * y) - z * y
+
+    rank = 1.0 / max(1.0, delta, gamma)
+    for z in (-0.1, -1.0, -100.0):
+        y = scipy.optimize.brentq(cubic, -rank, -1e-300, args=(z,), xtol=1e-300, rtol=1e-13)
+        assert law.stieltjes(np.array([z + 0j]))[0].real == pytest.approx((1 + y) / z, rel=1e-6)
+    for factor in (1.01, 3.0, 100.0):
+        z = factor * law.upper_edge
+        y = scipy.optimize.brentq(cubic, 1e-300, float(law._turning[0]), args=(z,), xtol=1e-300, rtol=1e-13)
+        assert law.stieltjes(np.array([z + 0j]))[0].real == pytest.approx((1 + y) / z, rel=1e-6)
+
+
+@pytest.mark.parametrize(("delta", "gamma"), EXTREME)
+def test_mass_and_moments_where_one_sample_is_huge_or_tiny(delta, gamma):
+    law = PooledLaw(delta, gamma)
+    rough = law.lower_edge == 0.0
+    assert float(law.cdf(law.upper_edge)) == pytest.approx(1.0, abs=5e-3 if rough else 1e-7)
+    assert super(PooledLaw, law).moment(2) == pytest.approx(law.moment(2), rel=5e-3 if rough else 1e-6)

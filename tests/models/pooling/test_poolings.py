@@ -84,12 +84,31 @@ def test_a_problem_is_changed_through_its_parts():
     assert float(table.alignment.sel(tau=1.0, r=0.8)) == ps.solve(first.replace(r=0.8)).alignment
 
 
+class Silent(ps.Pooling):
+    """Gives no token any weight."""
+
+    def weights(self, correlation):
+        return np.zeros(len(correlation))
+
+
+def test_two_matrices_are_told_apart():
+    first, second = ps.CorrelatedTokens(FALLING), ps.CorrelatedTokens(0.5 * FALLING + 0.5 * np.eye(6))
+    assert repr(first).startswith("CorrelatedTokens(6 x 6, ")
+    assert repr(first) != repr(second)
+    assert first == ps.CorrelatedTokens(FALLING)
+
+
 MEAN, HALF = ps.MeanPooling(), ps.AlignedTokens(0.5)
 BAD = {
     "`signal` must be a finite number >= 0": lambda: problem(MEAN, HALF, 8, signal=-1.0),
     "`vocabulary` must be a finite number": lambda: problem(MEAN, HALF, 8, vocabulary=0.0),
     "`n_tokens` must be 3 here: there is a weight": lambda: problem(ps.GivenPooling([1, 2, 3]), HALF, 8),
     "`weights` must be a list of numbers, not all": lambda: ps.GivenPooling([0.0, 0.0]),
+    "`weights` must be a list of numbers, not all of them zero: each is the weight of a token. Got weights='an": (
+        lambda: ps.GivenPooling([])
+    ),
+    "`weights` must be between 1e-100 and 1e+100 in size": lambda: ps.GivenPooling([1e154, 1.0]),
+    "`pooling` must give 8 numbers, not all zero": lambda: ps.solve(problem(Silent(), HALF, 8)),
     "`matrix` must have ones on its diagonal": lambda: ps.CorrelatedTokens(0.5 * np.ones((3, 3))),
     "`matrix` must be a symmetric matrix": lambda: ps.CorrelatedTokens([[1.0, 0.5], [0.2, 1.0]]),
     "`matrix` must be a correlation matrix: its eigenvalues must not be negative": lambda: ps.CorrelatedTokens(

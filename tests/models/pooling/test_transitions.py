@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import inf
 
+import numpy as np
 import pytest
 
 import presage as ps
@@ -78,5 +79,45 @@ def test_few_tokens_have_a_caveat():
     problem = ps.attention_pooling(
         ps.MeanPooling(), alpha=2.0, vocabulary=2.0, signal=1.0, classes=ps.AlignedTokens(0.5), n_tokens=2
     )
-    assert "below 8 tokens the lower edge deviates" in ps.solve(problem).caveats[0]
+    assert "a sum of about 2 tokens" in ps.solve(problem).caveats[0]
     assert ps.solve(problem.replace(n_tokens=8)).caveats == ()
+    # Eight tokens of which one has all the weight are one.
+    alone = problem.replace(n_tokens=8, pooling=ps.GivenPooling([1.0] + [0.0] * 7))
+    assert alone.tokens_that_count == pytest.approx(1.0)
+    assert "a sum of about 1 tokens" in ps.solve(alone).caveats[0]
+    # Where tokens tell nothing of each other all weights are as good, and the best are equal ones.
+    even = problem.replace(n_tokens=8, pooling=ps.BestPooling(), r=0.0)
+    np.testing.assert_allclose(even.weights, 8**-0.5)
+
+
+def test_without_a_signal_it_is_said():
+    problem = ps.attention_pooling(
+        ps.MeanPooling(), alpha=200.0, vocabulary=2.0, signal=0.0, classes=ps.AlignedTokens(0.5), n_tokens=16
+    )
+    found = ps.solve(problem)
+    assert found.is_found
+    assert found.alignment == 0.0
+    assert found.table_alignment > 0.5
+    assert "chance difference" in found.caveats[-1]
+    assert "chance difference" in ps.thresholds(problem).caveats[-1]
+    tables = ps.simulate(problem, d=60, seeds=4, processes=1)
+    assert 0.0 < tables.mean("alignment") < 0.1
+    assert tables.mean("mean_alignment") > 0.5
+
+
+def test_the_largest_eigenvalue_is_an_edge_where_nothing_stands_out():
+    problem = ps.attention_pooling(
+        ps.MeanPooling(), alpha=0.5, vocabulary=1.0, signal=0.2, classes=ps.AlignedTokens(0.3), n_tokens=8
+    )
+    powers = {one.name: one.correction for one in ps.solve(problem).known_observables}
+    assert powers["top"] == powers["edge"] == pytest.approx(2 / 3)
+    powers = {one.name: one.correction for one in ps.solve(problem.replace(signal=9.0, r=0.9)).known_observables}
+    assert (powers["top"], powers["edge"]) == (1.0, pytest.approx(2 / 3))
+
+
+def test_nothing_cancels_where_the_table_is_small():
+    """gain = 1: t is the signal, also beside a delta that is a billion times as large."""
+    problem = ps.attention_pooling(
+        ps.MeanPooling(), alpha=1.0, vocabulary=1e-6, signal=1e-3, classes=ps.AlignedTokens(0.0), n_tokens=8
+    )
+    assert ps.solve(problem).effective_signal == pytest.approx(1e-3, rel=1e-9)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, final
+from zlib import crc32
 
 import numpy as np
 
@@ -76,14 +77,14 @@ class AlignedTokens(TokenClasses):
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CorrelatedTokens(TokenClasses):
     """Classes with a correlation matrix of one's own: the signs of Gaussian numbers, whose covariance is found for it.
 
     The correlation of two signs is ``(2/pi) arcsin c``, so that ``c = sin(pi R/2)``, which has to be a covariance too.
     """
 
-    matrix: tuple[tuple[float, ...], ...] = field(repr=False)
+    matrix: Any  # kept as a tuple of rows
 
     def __post_init__(self) -> None:
         reason = "it holds the correlations of the classes of every two tokens"
@@ -106,6 +107,11 @@ class CorrelatedTokens(TokenClasses):
                     else "sin(pi R/2) is the covariance of the Gaussian numbers whose signs are drawn"
                 )
                 raise checks.complaint("matrix", f"be {what}", why, f"a least eigenvalue {least:.3g}", remedy)
+
+    def __repr__(self) -> str:
+        """Its size, and a number by which two matrices can be told apart."""
+        size, mark = len(self.matrix), crc32(np.array(self.matrix).tobytes())
+        return f"CorrelatedTokens({size} x {size}, {mark:08x})"
 
     def check_length(self, n_tokens: int) -> None:
         if len(self.matrix) != n_tokens:

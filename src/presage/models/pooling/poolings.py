@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from math import exp
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -23,6 +23,8 @@ TAU = Number(
     reason="e^tau is how much a token attends to itself more than to others",
     span=(0.0, 4.0),
 )
+SMALLEST = 1e-100  # largest weight of given ones
+ALIKE = 1e-9  # relative distance from the largest eigenvalue of others that are as good
 
 
 class Pooling(Declared, ABC):
@@ -81,8 +83,12 @@ class BestPooling(Pooling):
         Equation: [Sed26].
         Checked: tests/models/pooling/test_poolings.py::test_no_weights_beat_the_best
         """
-        first = np.linalg.eigh(correlation)[1][:, -1]
-        return np.asarray(first * np.sign(first.sum() or 1.0))
+        values, vectors = np.linalg.eigh(correlation)
+        best = vectors[:, values > values[-1] - ALIKE * len(values)]
+        # Where several directions are as good, that of equal weights: it sums over the most tokens.
+        even = best @ best.sum(axis=0)
+        first = even if np.linalg.norm(even) > 1e-6 else best[:, -1]
+        return np.asarray(first / np.linalg.norm(first))
 
 
 @final
@@ -90,14 +96,18 @@ class BestPooling(Pooling):
 class GivenPooling(Pooling):
     """Weights of one's own, one a token."""
 
-    given: tuple[float, ...]
+    given: Any  # kept as a tuple of numbers
 
     def __post_init__(self) -> None:
         reason, remedy = "each is the weight of a token", "Use for example GivenPooling([1, 1, 0.5, 0.5])."
         weights = checks.finite("weights", self.given, reason=reason, remedy=remedy)
         if weights.ndim != 1 or not np.any(weights):
-            got = "an array of shape " + str(weights.shape) if weights.ndim != 1 else "zeros"
+            got = "zeros" if weights.ndim == 1 and len(weights) else f"an array of shape {weights.shape}"
             raise checks.complaint("weights", "be a list of numbers, not all of them zero", reason, got, remedy)
+        largest = float(np.abs(weights).max())
+        if not SMALLEST < largest < 1.0 / SMALLEST:
+            must = f"be between {SMALLEST:g} and {1.0 / SMALLEST:g} in size"
+            raise checks.complaint("weights", must, "their squares are summed", largest, "Their scale plays no part.")
         object.__setattr__(self, "given", tuple(map(float, weights)))
 
     def check_length(self, n_tokens: int) -> None:

@@ -6,10 +6,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import final
 
+import numpy as np
+
 from presage.laws.spectral_law import Floats
 from presage.models.pooling.classes import TokenClasses
 from presage.models.pooling.declaration import ALPHA, CLASSES, MODEL, N_TOKENS, POOLING, SIGNAL, VOCABULARY
 from presage.models.pooling.poolings import Pooling
+from presage.protocol import checks
 from presage.protocol.fields import declared
 from presage.protocol.problem import LearningProblem
 
@@ -51,7 +54,19 @@ class PoolingProblem(LearningProblem):
     @cached_property
     def weights(self) -> Floats:
         """w, of the tokens of a sequence."""
-        return self.pooling.weights(self.correlation)
+        w = np.asarray(self.pooling.weights(self.correlation), dtype=np.float64)
+        if w.shape != (self.n_tokens,) or not np.isfinite(w).all() or not np.any(w):
+            reason = "each token has a weight, and some of them count"
+            fits = w.shape == (self.n_tokens,)
+            got = "zeros or numbers that are not finite" if fits else f"weights of shape {w.shape}"
+            remedy = "Use for example MeanPooling()."
+            raise checks.complaint("pooling", f"give {self.n_tokens} numbers, not all zero", reason, got, remedy)
+        return w
+
+    @property
+    def tokens_that_count(self) -> float:
+        """About how many tokens a pooled sequence is a sum of: ``|w|^4/sum_t w_t^4``, all T where weights are equal."""
+        return float(np.sum(self.weights**2) ** 2 / np.sum(self.weights**4))
 
 
 def attention_pooling(

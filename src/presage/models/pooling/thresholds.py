@@ -8,6 +8,7 @@ from typing import final
 
 from presage.models.pooling.declaration import THRESHOLDS
 from presage.models.pooling.problem import PoolingProblem
+from presage.models.pooling.theory.solution import NO_SIGNAL
 from presage.models.pooling.theory.transitions import effective_signal, gain_of, least_samples
 from presage.protocol.prediction import SampleSizes
 
@@ -34,4 +35,6 @@ def thresholds(problem: PoolingProblem) -> PoolingThresholds:
         least = (delta**0.5 + delta) / gain - delta if gain > 0.0 else float("inf")
         more = f"it is seen from a signal of {max(least, 0.0):.4g} on" if least < 1e12 else "no signal is enough"
         said = (f"the table itself hides the class, however many sequences are seen: {more}.",)
+    elif problem.signal == 0.0:
+        said = (NO_SIGNAL,)
     return PoolingThresholds(found, (*problem.notes, *said), problem)

@@ -21,6 +21,7 @@ export function startTraining() {
   plot = new Plot(byId("losses"));
   drawLosses = onceAFrame(draw);
   on("model", () => {
+    release();
     fillTraining({});
     sayWhere();
   });
@@ -43,24 +44,31 @@ export function fillTraining({ d, seeds, trainer }) {
   byId("train-d").title = dimension ?? "";
   byId("train-trainer").replaceChildren(...trainers.map((name) => make("option", { value: name }, name)));
   if (trainers.includes(trainer)) byId("train-trainer").value = trainer;
-  if (d !== undefined) byId("train-d").value = d;
+  // What an address says of d is for a model whose networks can have any: another holds its own, and keeps this for later.
+  if (d !== undefined) byId("train-d").value = byId("train-d").dataset.free = d;
   if (seeds !== undefined) byId("train-seeds").value = seeds;
 }
 
 // Networks of a problem that says its own dimension have that one, and no other can be typed.
 function holdDimension({ own_dimension: own }) {
+  if (own === null) return release();
   const box = byId("train-d");
-  if (own !== null) {
-    if (!box.readOnly) box.dataset.free = box.value;
-    box.value = own;
-  } else if (box.readOnly) box.value = box.dataset.free;
-  box.readOnly = own !== null;
+  if (!box.readOnly && !("free" in box.dataset)) box.dataset.free = box.value;
+  box.readOnly = true;
+  box.value = own;
+}
+
+function release() {
+  const box = byId("train-d");
+  if (box.readOnly) box.value = box.dataset.free;
+  box.readOnly = false;
+  delete box.dataset.free;
 }
 
 const canTrain = () => state.model.untrainable === null;
 
 /** The settings as texts, as the address has them. */
-export const trainingSettings = () => (canTrain() ? { d: byId("train-d").value, seeds: byId("train-seeds").value, trainer: byId("train-trainer").value } : {});
+export const trainingSettings = () => (canTrain() ? { d: byId("train-d").readOnly ? byId("train-d").dataset.free : byId("train-d").value, seeds: byId("train-seeds").value, trainer: byId("train-trainer").value } : {});
 
 /** The settings as a question has them, or null with a sentence about what is wrong. */
 export function trainingQuestion(speaks = true) {

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from typing import final
 
-from presage.protocol import checks
-from presage.protocol.extras import how_to_install
 from presage.protocol.fields import declared
 from presage.protocol.trainer import STEPS, TOL, Trainer
 
@@ -23,15 +20,3 @@ class Lasso(Trainer):
 
     tol: float = field(default=1e-6, metadata=declared(TOL))
     steps: int = field(default=20_000, metadata=declared(STEPS))
-
-
-def must_be_installed(trainer: Lasso) -> None:
-    """Complain where scikit-learn is missing, and say how to install it."""
-    if find_spec("sklearn") is None:
-        raise checks.complaint(
-            "trainer",
-            "be one that is installed",
-            "coordinate descent is that of scikit-learn, which is not there",
-            trainer,
-            f"{how_to_install('learn')}, or use <trainer=ProximalGradient()>, which needs nothing else.",
-        )

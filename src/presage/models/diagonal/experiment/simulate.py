@@ -14,7 +14,7 @@ from presage.laws.power_law import PowerLaw
 from presage.laws.spectral_law import Floats
 from presage.models.diagonal.experiment.by_rank import by_rank
 from presage.models.diagonal.experiment.ensemble import DiagonalEnsemble
-from presage.models.diagonal.experiment.lasso import Lasso, must_be_installed
+from presage.models.diagonal.experiment.lasso import Lasso
 from presage.models.diagonal.experiment.training import (
     Data,
     DiagonalFit,
@@ -25,6 +25,7 @@ from presage.models.diagonal.experiment.training import (
 from presage.models.diagonal.problem import DiagonalProblem
 from presage.protocol import checks
 from presage.protocol.ensemble import Outcome, Setting, streams, train_ensemble
+from presage.protocol.extras import must_be_installed
 from presage.protocol.trainer import Trainer
 from presage.training.lbfgs import LBFGS
 from presage.training.ordered_sums import one_blas_thread
@@ -184,7 +185,9 @@ def _setting(problem: DiagonalProblem, d: Any, trainer: Any, n_test: Any) -> Vec
         remedy="Leave it out, or use <trainer=LBFGS()>.",
     )
     if isinstance(trainer, Lasso):
-        must_be_installed(trainer)
+        reason = "coordinate descent is that of scikit-learn"
+        instead = "use <trainer=ProximalGradient()>, which needs nothing else"
+        must_be_installed("trainer", trainer, "sklearn", "learn", reason, instead)
     if not problem.weight_decay > 0.0:
         raise checks.complaint(
             "weight_decay",

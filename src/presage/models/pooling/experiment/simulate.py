@@ -62,6 +62,7 @@ class TableSetting(Setting):
     centred: bool
 
     kind = PoolingEnsemble
+    too_large = "Use a smaller <d>, <alpha> or <vocabulary>."
 
     @property
     def n(self) -> int:
@@ -108,8 +109,8 @@ class TableSetting(Setting):
             eigenvalues /= kappa
             empirical = table.sign @ table.tokens / len(table.sign)
             values = {
-                "alignment": _squared_cosine(u, table.mu),
-                "mean_alignment": _squared_cosine(u, empirical),
+                "alignment": float(u @ table.direction) ** 2,
+                "mean_alignment": float(u @ empirical) ** 2 / float(empirical @ empirical),
                 "top": float(eigenvalues[-1]),
                 "edge": float(eigenvalues[-2]),
                 "rank": float(np.mean(eigenvalues > NEGLIGIBLE * eigenvalues[-1])),
@@ -131,12 +132,6 @@ def first_direction(X: Floats) -> tuple[Floats, Floats]:
     u = vectors[:, 0] if d <= count else X.T @ vectors[:, 0]
     padded = np.concatenate([np.zeros(d - len(values)), np.maximum(values, 0.0)])
     return padded, np.asarray(u / np.linalg.norm(u))
-
-
-def _squared_cosine(u: Floats, v: Floats) -> float:
-    """Of a unit vector with another; zero with one that is zero."""
-    length = float(v @ v)
-    return float(u @ v) ** 2 / length if length > 0.0 else 0.0
 
 
 def _setting(problem: PoolingProblem, d: Any, trainer: Any, centred: Any) -> TableSetting:

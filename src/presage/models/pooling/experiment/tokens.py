@@ -18,15 +18,15 @@ class Table(NamedTuple):
 
     tokens: Floats  # V x d
     sign: Any  # 1 or -1 of each
-    mu: Floats
+    direction: Floats  # of mu, of length one; without a signal some direction
 
 
 def draw_table(signal: float, d: int, size: int, rng: np.random.Generator) -> Table:
     """``E = mu s' + Z``: as many tokens of one class as of the other, or one more."""
-    mu = rng.standard_normal(d)
-    mu *= np.sqrt(signal) / np.linalg.norm(mu)
+    direction = rng.standard_normal(d)
+    direction /= np.linalg.norm(direction)
     sign = np.where(np.arange(size) < size // 2, -1, 1)
-    return Table(rng.standard_normal((size, d)) + sign[:, None] * mu, sign, mu)
+    return Table(rng.standard_normal((size, d)) + sign[:, None] * (np.sqrt(signal) * direction), sign, direction)
 
 
 def draw_sequences(problem: PoolingProblem, table: Table, count: int, rng: np.random.Generator) -> Any:

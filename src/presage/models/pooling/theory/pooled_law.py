@@ -105,35 +105,42 @@ class PooledLaw(SpectralLaw):
         return (1.0 + y) / z, slope / z - (1.0 + y) / z**2
 
     def _root(self, z: Complexes) -> Complexes:
-        """The root y of ``third y^3 + second y^2 + (first - z) y + 1 = 0`` that belongs to a law."""
+        """The root y of ``third y^3 + second y^2 + (first - z) y + 1 = 0`` that belongs to a law.
+
+        It is found as 1/y, whose cubic begins with one: the other has two roots that go to infinity where tokens or
+        sequences are very many.
+        """
         first, second, third = self._cubic
-        b, c, d = second / third, (first - z) / third, np.full(z.shape, 1.0 / third)
+        b, c, d = first - z, second, third
         p, q = c - b * b / 3.0, 2.0 * b**3 / 27.0 - b * c / 3.0 + d
         inner = np.sqrt(q * q / 4.0 + p**3 / 27.0)
         larger = np.where(np.abs(-q / 2.0 + inner) >= np.abs(-q / 2.0 - inner), -q / 2.0 + inner, -q / 2.0 - inner)
         u = larger ** (1.0 / 3.0)
         u = np.where(u == 0.0, 1e-300, u)[:, None] * CUBE_ROOTS
-        roots = u - p[:, None] / (3.0 * u) - b / 3.0
+        inverse = u - p[:, None] / (3.0 * u) - b[:, None] / 3.0
         for _ in range(NEWTON_STEPS):
-            value = ((third * roots + second) * roots + (first - z)[:, None]) * roots + 1.0
-            slope = (3.0 * third * roots + 2.0 * second) * roots + (first - z)[:, None]
-            roots = roots - np.where(slope == 0.0, 0.0, value / np.where(slope == 0.0, 1.0, slope))
+            value = ((inverse + b[:, None]) * inverse + c) * inverse + d
+            slope = (3.0 * inverse + 2.0 * b[:, None]) * inverse + c
+            inverse = inverse - np.where(slope == 0.0, 0.0, value / np.where(slope == 0.0, 1.0, slope))
+        roots: Complexes = np.asarray(1.0 / np.where(inverse == 0.0, 1e-300, inverse), dtype=np.complex128)
         return np.asarray(np.take_along_axis(roots, np.argmin(self._wrong(roots, z), axis=1)[:, None], axis=1)[:, 0])
 
     def _wrong(self, roots: Complexes, z: Complexes) -> Floats:
         """How far each root is from that of a positive law, of which neither y nor g has a positive imaginary part.
 
-        On the axis that tells the root in the bulk; beyond it y is real, falls to zero above and is negative below.
+        On the axis that tells the root in the bulk. Beyond it y is real: it falls to zero above, is between minus the
+        part of the eigenvalues that are not zero and zero for negative z, and below that between zero and the bulk.
         """
         real = z.imag == 0.0
         outside = real & ~((z.real > self.lower_edge) & (z.real < self.upper_edge))
         g = (1.0 + roots) / z[:, None]
-        wrong = np.maximum(roots.imag / np.abs(roots), np.where(real[:, None], roots.imag, g.imag) / np.abs(g))
-        turn = self._turning
-        least = turn[1] if len(turn) > 1 and self.lower_edge > 0.0 else -np.inf
-        above = (roots.real > 0.0) & (roots.real <= turn[0] * (1.0 + 1e-9))
-        below = (roots.real < 0.0) & (roots.real >= least * (1.0 + 1e-9))
-        fits = np.where(z.real[:, None] >= self.upper_edge, above, below)
+        size = np.maximum(np.abs(g), 1e-300)
+        wrong = np.maximum(roots.imag / np.abs(roots), np.where(real[:, None], roots.imag, g.imag) / size)
+        top, turn, rank = self._turning[0], self._turning[1] if self.lower_edge > 0.0 else -np.inf, 1.0 - self.zero
+        high = np.where(z.real >= self.upper_edge, top, np.where(z.real < 0.0, 0.0, -rank))[:, None]
+        low = np.where(z.real >= self.upper_edge, 0.0, np.where(z.real < 0.0, -rank, turn))[:, None]
+        slack = 1e-9 * np.abs(roots)
+        fits = (roots.real <= high + slack) & (roots.real >= low - slack)
         return np.where(outside[:, None], np.where(fits, 0.0, 1.0) + np.abs(roots.imag), wrong)
 
     def density(self, x: Any) -> Floats:

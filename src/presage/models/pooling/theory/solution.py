@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, final
 
@@ -22,10 +22,12 @@ from presage.models.pooling.theory.transitions import (
     table_alignment,
     table_outlier,
 )
+from presage.protocol.observables import Observable, by_name
 from presage.protocol.prediction import Prediction
 
 ROUNDING = 1e-12  # relative, of closed forms
 FEW_TOKENS = 8  # below, single tokens of a sequence are seen at the lower edge
+NO_SIGNAL = "without a signal all that can come out is the chance difference of the two classes of the table."
 NEAR = 0.1  # relative distance of alpha from its threshold within which networks are smeared
 
 
@@ -86,6 +88,17 @@ class PoolingSolution(Prediction):
         return stands_out(self.effective_signal, self.delta, self.gamma)
 
     @property
+    def known_observables(self) -> tuple[Observable, ...]:
+        """Where nothing stands out the largest eigenvalue is at the edge, and approaches it as an edge does."""
+        if self.is_found:
+            return MEASURED
+        edge = by_name(MEASURED)["edge"]
+        return tuple(
+            replace(one, correction=edge.correction, fluctuation=edge.fluctuation) if one.name == "top" else one
+            for one in MEASURED
+        )
+
+    @property
     def table_alignment(self) -> float:
         """With all sequences of a table: squared cosine of the first direction with the empirical mean direction."""
         return table_alignment(self.effective_signal, self.delta)
@@ -103,16 +116,18 @@ class PoolingSolution(Prediction):
     @property
     def caveats(self) -> tuple[str, ...]:
         said = list(self.problem.notes)
-        if self.problem.n_tokens < FEW_TOKENS:
+        if self.problem.tokens_that_count < FEW_TOKENS - ROUNDING:
             said.append(
-                f"a sequence of {self.problem.n_tokens} tokens is a sum of few of the table, which is not Gaussian: "
-                f"below {FEW_TOKENS} tokens the lower edge deviates."
+                f"a pooled sequence is a sum of about {self.problem.tokens_that_count:.2g} tokens, which is not "
+                f"Gaussian: below {FEW_TOKENS} the edges of the bulk deviate, the lower one most."
             )
         least = least_samples(self.effective_signal, self.delta)
         if abs(self.problem.alpha / least - 1.0) < NEAR:
             said.append(
                 f"alpha is within {NEAR:.0%} of {least:.4g}, where the class comes out: finite sizes smear that."
             )
+        if self.problem.signal == 0.0:
+            said.append(NO_SIGNAL)
         return tuple(said)
 
 

@@ -16,7 +16,7 @@ def effective_signal(gain: float, signal: float, delta: float) -> float:
     Checked: tests/models/pooling/test_witnesses.py::test_pooled_tokens_agree_with_the_theory
     Checked: tests/models/pooling/test_formulas.py::test_the_class
     """
-    return gain * (signal + delta) - delta
+    return gain * signal + (gain - 1.0) * delta  # in this order nothing cancels
 
 
 def gain_of(problem: PoolingProblem) -> float:
