@@ -982,11 +982,10 @@ def test_what_is_left_out_of_a_command_is_what_python_takes(named):
             assert begin[name] is None
     given = options.Given(models.choose(named.name), {}).problem()
     required = {name for name, parameter in python.items() if parameter.default in (None, inspect.Parameter.empty)}
-    written = {name: getattr(field, "example", None) for name, field in named.fields.items() if name in required}
-    target = written.pop("target", None)
-    assert isinstance(target, str)
-    law = eval(target, vars(ps))
-    assert given == found(named.make)(law, **written)
+    examples = {name: getattr(field, "example", None) for name, field in named.fields.items() if name in required}
+    written = {**examples, **{name: value for name, value in named.begin.items() if name in required}}
+    parts = [name for name, field in named.fields.items() if isinstance(field, ps.Part) and name in required]
+    assert given == found(named.make)(**{**written, **{name: eval(f"ps.{examples[name]}") for name in parts}})
 
 
 def test_parts_of_problems_have_the_defaults_that_are_declared():

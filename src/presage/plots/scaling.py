@@ -9,6 +9,7 @@ import numpy as np
 from presage.plots.colours import BLACK, COLOURS, GREY
 from presage.plots.panel import Panel
 from presage.plots.scales import set_logarithmic
+from presage.protocol.fields import Number
 from presage.protocol.observables import by_name
 from presage.protocol.scaling import Scaling, ScalingCurve
 
@@ -36,7 +37,7 @@ def scaling_panel(found: Scaling, curve: ScalingCurve) -> Panel:
         known = np.asarray(curve.error)[np.isfinite(curve.error)]
         axes.set(ylim=(known.min() / ROOM, known.max() * ROOM), xlim=(curve.x[0], curve.x[-1]))
         observable = by_name(found.observables).get("error")
-        axes.set(xlabel=LABELS.get(curve.field, curve.field), ylabel="error" if observable is None else observable.axis)
+        axes.set(xlabel=_along(found, curve.field), ylabel="error" if observable is None else observable.axis)
 
     return Panel("scaling", draw, 5.6, 3.8)
 
@@ -47,3 +48,9 @@ def _name_phases(axes: Any, curve: ScalingCurve) -> None:
         if right > NARROW * left:
             place = {"transform": axes.get_xaxis_transform(), "ha": "center", "va": "top", "color": GREY}
             axes.text((left * right) ** 0.5, 0.98, phase, fontsize="small", **place)
+
+
+def _along(found: Scaling, name: str) -> str:
+    """The label of the axis along a field, or along the number of samples."""
+    declaration = found.problem.declaration(name)
+    return LABELS.get(name) or (declaration.axis(name) if isinstance(declaration, Number) else name)
