@@ -215,7 +215,7 @@ def train_ensemble(
         raise TrainError(
             f"None of the {len(numbers)} {ensemble.noun} could be trained; seed {numbers[0]}: "
             f"{ensemble.failures[numbers[0]]}",
-            "Try another trainer, for example <trainer=LBFGS()>, or a smaller <d>.",
+            f"Try another <trainer>. {setting.too_large}",
             ensemble,
         )
     return ensemble

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import presage as ps
-from presage.models.random_hierarchy.experiment import simulate as simulating
 from presage.models.random_hierarchy.experiment.data import Samples, digits, draw_rules, draw_samples, tuples_of
 from presage.models.random_hierarchy.experiment.layerwise_clustering import (
     cluster,
@@ -20,6 +19,8 @@ from presage.models.random_hierarchy.experiment.layerwise_clustering import (
 )
 from presage.models.random_hierarchy.experiment.polynomial_kernel import one_hot
 from presage.models.random_hierarchy.experiment.purity import purity
+from presage.protocol import ensemble as protocol
+from presage.protocol import extras
 from presage.protocol.ensemble import streams
 
 PROBLEM = ps.random_hierarchy(alpha=2.0, symbols=8, synonyms=4, depth=3)
@@ -236,10 +237,24 @@ def test_too_few_clusters_fail():
     assert right.mean("accuracy") > 0.98
     assert few.mean("accuracy") < 0.6
     assert few.mean("bottom_purity") < 0.7  # four clusters are at most as pure as the four commonest symbols of eight
-    assert few.departures == ("the prediction is for 8 clusters, and these have 4.",)
+    with pytest.raises(ps.InputError, match="the prediction is for 8 clusters, as many as symbols, and these"):
+        ps.compare(ps.solve(problem), few)
+    named = ps.simulate(problem, seeds=2, n_test=10, processes=1, trainer=ps.LayerwiseClustering(clusters=8))
+    assert named.unpredicted == right.unpredicted == ""
 
 
 # A network trained by gradients
+
+
+def test_a_network_leaves_the_threads_of_its_caller_alone():
+    torch = pytest.importorskip("torch", reason="the convolutional network is trained by torch")
+    before, quick = torch.get_num_threads(), ps.LayerwiseConvolution(steps=1, width=2)
+    try:
+        torch.set_num_threads(3)
+        ps.simulate(PROBLEM.replace(depth=2), seeds=1, trainer=quick, n_test=50, processes=1)
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_a_convolutional_network_learns_layer_by_layer():
@@ -303,6 +318,8 @@ def test_few_starts_among_many_clusters_are_said():
     assert "k-means from 8 starts can miss among 16 clusters" in few.departures[0]
     enough = ps.simulate(problem, seeds=1, n_test=10, processes=1, trainer=ps.LayerwiseClustering(restarts=64))
     assert enough.departures == ()
+    one = ps.simulate(PROBLEM, seeds=1, n_test=10, processes=1, trainer=ps.LayerwiseClustering(restarts=1))
+    assert "k-means from 1 starts can miss among 8 clusters: use LayerwiseClustering(restarts=8)" in one.departures[0]
 
 
 @pytest.mark.slow
@@ -322,6 +339,15 @@ def test_starts_of_k_means_are_what_many_symbols_lack():
 def test_what_differs_from_the_problem_is_said():
     odd = ps.simulate(PROBLEM.replace(alpha=0.999), seeds=1, n_test=10, processes=1)
     assert "alpha n_c m^L = 511.488 is not a whole number: 511 samples are used." in odd.notes
+
+
+def test_more_clusters_than_fit_the_memory_are_refused(monkeypatch):
+    """Pairs of 20000 clusters with 8 classes at 2 positions are counted by 16 bytes each: 102 GB."""
+    monkeypatch.setattr(protocol, "available_memory", lambda: 32e9)
+    many = ps.LayerwiseClustering(clusters=20_000)
+    with pytest.raises(ps.InputError, match=r"and 20000 clusters make 102 GB.* a trainer of fewer clusters"):
+        ps.simulate(PROBLEM, seeds=1, trainer=many, processes=1)
+    ps.simulate(PROBLEM, seeds=1, trainer=ps.LayerwiseClustering(clusters=20), n_test=10, processes=1)
 
 
 # Bad input
@@ -375,6 +401,6 @@ def test_bad_input_gets_a_sentence(make, text):
     ],
 )
 def test_a_missing_package_gets_a_sentence(monkeypatch, trainer, package, words):
-    monkeypatch.setattr(simulating, "find_spec", lambda name: None if name == package else find_spec(name))
+    monkeypatch.setattr(extras, "find_spec", lambda name: None if name == package else find_spec(name))
     with pytest.raises(ps.InputError, match=words):
         ps.simulate(PROBLEM, trainer=trainer)

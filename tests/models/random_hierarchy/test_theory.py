@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import permutations
 from math import comb, exp, factorial, sqrt
 from typing import Any
@@ -214,6 +215,26 @@ def test_purity_of_clusters_by_chance():
         share = np.stack([(drawn == a).sum(axis=1) for a in range(v)]).max(axis=0) / m
         assert share.mean() == pytest.approx(partitions.chance_purity(v, m), abs=4 * share.std() / sqrt(20_000))
     assert partitions.chance_purity(4, 5) > 1 / 4
+    for v, m in ((2, 3), (3, 3), (4, 5), (9, 8), (40, 3)):
+        assert partitions.chance_purity(v, m) == pytest.approx(by_whole_numbers(v, m), rel=1e-13)
+
+
+def by_whole_numbers(v: int, m: int) -> float:
+    """Ways to take k of m tuples from each of v symbols, m in all and no more than j of one: a direct sum."""
+    mean = Fraction(0)
+    for j in range(m):
+        ways = [1] + [0] * m
+        for _ in range(v):
+            ways = [sum(comb(m, i) * ways[k - i] for i in range(min(j, k) + 1)) for k in range(m + 1)]
+        mean += 1 - Fraction(ways[m], comb(m * v, m))
+    return float(mean / m)
+
+
+def test_many_symbols_of_many_synonyms_are_counted():
+    """The largest that can be asked for; a direct sum takes minutes. Of many symbols few are there twice."""
+    assert 1 / 256 < partitions.chance_purity(256, 256) < 10 / 256
+    large = ps.random_hierarchy(alpha=1.0, symbols=128, synonyms=60, depth=2)
+    assert ps.solve(large).bottom_purity > 0.99
 
 
 def test_a_misread_symbol_loses_tuples_to_leading_order():

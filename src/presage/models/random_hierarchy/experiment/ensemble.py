@@ -11,8 +11,9 @@ from presage.models.random_hierarchy.experiment.polynomial_kernel import Polynom
 from presage.protocol.ensemble import Ensemble, Floats
 from presage.protocol.observables import Observable
 
-# With 16 symbols and more, 8 starts lose up to a twentieth of the accuracy to partitions that 64 or 400 starts leave.
-MANY_CLUSTERS, STARTS_OF_EACH = 12, 4
+# The error bars were chosen beside learners of 8 starts. With 16 symbols and more, 8 starts lose up to a twentieth of
+# the accuracy to partitions that 64 or 400 starts leave.
+STARTS, MANY_CLUSTERS, STARTS_OF_EACH = 8, 12, 4
 
 
 @final
@@ -37,14 +38,17 @@ class RandomHierarchyEnsemble(Ensemble):
 
     @property
     def unpredicted(self) -> str:
-        """Why no prediction is about these learners: a kernel has no layers."""
-        if isinstance(self.trainer, PolynomialKernel):
+        """Why no prediction is about these learners: a kernel has no layers, and the number of clusters is given."""
+        trainer, v = self.trainer, self.problem.symbols
+        if isinstance(trainer, PolynomialKernel):
             return "the prediction is for learning layer by layer, and a kernel has no layers"
+        if isinstance(trainer, LayerwiseClustering) and trainer.number(self.problem) != v:
+            return f"the prediction is for {v} clusters, as many as symbols, and these learners have {trainer.clusters}"
         return ""
 
     @property
     def departures(self) -> tuple[str, ...]:
-        """What the count of partitions does not assume: gradients, and other numbers of clusters than of symbols."""
+        """What the count of partitions does not assume: gradients, and few starts of k-means."""
         trainer = self.trainer
         if not isinstance(trainer, LayerwiseClustering):
             return (
@@ -52,11 +56,10 @@ class RandomHierarchyEnsemble(Ensemble):
                 "differ by is no error of either.",
             )
         v = self.problem.symbols
-        if trainer.clusters not in (None, v):
-            return (f"the prediction is for {v} clusters, and these have {trainer.clusters}.",)
-        if v >= MANY_CLUSTERS and trainer.restarts < STARTS_OF_EACH * v:
+        enough = STARTS_OF_EACH * v if v >= MANY_CLUSTERS else STARTS
+        if trainer.restarts < enough:
             return (
                 f"the prediction is for the partition of least inertia, which k-means from {trainer.restarts} starts "
-                f"can miss among {v} clusters: use LayerwiseClustering(restarts={STARTS_OF_EACH * v}).",
+                f"can miss among {v} clusters: use LayerwiseClustering(restarts={enough}).",
             )
         return ()

@@ -42,6 +42,10 @@ class LayerwiseClustering(Trainer):
     clusters: int | None = field(default=None, metadata=declared(CLUSTERS))
     restarts: int = field(default=8, metadata=declared(RESTARTS))
 
+    def number(self, problem: RandomHierarchyProblem) -> int:
+        """Clusters of each level."""
+        return problem.symbols if self.clusters is None else self.clusters
+
 
 class Learned(NamedTuple):
     """What a learner shows on fresh samples."""
@@ -59,7 +63,7 @@ def learn_by_clustering(
 ) -> Learned:
     """Learn from samples, and read fresh ones."""
     v, s, n_c = problem.symbols, problem.branching, problem.n_classes
-    clusters = v if trainer.clusters is None else trainer.clusters
+    clusters = trainer.number(problem)
     seen, new, alphabet = training.inputs, fresh.inputs, v
     pure = []
     for symbols in fresh.symbols:

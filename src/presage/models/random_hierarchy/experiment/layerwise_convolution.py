@@ -52,7 +52,23 @@ def learn_by_convolution(
     """
     import torch
 
+    threads = torch.get_num_threads()
     torch.set_num_threads(1)  # layers are small, and learners are trained side by side
+    try:
+        return _learned(problem, trainer, training, fresh, rng)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _learned(
+    problem: RandomHierarchyProblem,
+    trainer: LayerwiseConvolution,
+    training: Samples,
+    fresh: Samples,
+    rng: np.random.Generator,
+) -> Learned:
+    import torch
+
     generator = torch.Generator().manual_seed(int(rng.integers(2**31)))
     v, s = problem.symbols, problem.branching
     seen, new = (torch.tensor(_channels(samples, v), dtype=torch.float32) for samples in (training, fresh))
@@ -98,7 +114,7 @@ def _layer(seen: Any, new: Any, classes: Any, n_c: int, trainer: LayerwiseConvol
         scores = hidden.flatten(1) @ readout / trainer.width**0.5
         loss = torch.nn.functional.cross_entropy(scores, classes[batch])
         optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         optimiser.step()
     with torch.no_grad():
         hidden, fresh = (torch.relu(inputs @ weight + bias) for inputs in (seen, new))

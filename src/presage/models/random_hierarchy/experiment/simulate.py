@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any, final
 
 import numpy as np
@@ -24,14 +23,15 @@ from presage.models.random_hierarchy.experiment.polynomial_kernel import Polynom
 from presage.models.random_hierarchy.problem import RandomHierarchyProblem
 from presage.protocol import checks
 from presage.protocol.ensemble import Outcome, Setting, streams, train_ensemble
-from presage.protocol.extras import how_to_install
+from presage.protocol.extras import must_be_installed
 from presage.protocol.trainer import Trainer
 
-# Package that each trainer needs, and the extra that has it.
-NEEDED: dict[type[Trainer], tuple[tuple[str, str], ...]] = {
-    LayerwiseClustering: (("sklearn", "learn"),),
-    PolynomialKernel: (("sklearn", "learn"),),
-    LayerwiseConvolution: (("torch", "torch"), ("sklearn", "learn")),
+# Packages that each trainer needs: module, name, and the extra that has it.
+SCIKIT_LEARN, TORCH = ("sklearn", "scikit-learn", "learn"), ("torch", "torch", "torch")
+NEEDED: dict[type[Trainer], tuple[tuple[str, str, str], ...]] = {
+    LayerwiseClustering: (SCIKIT_LEARN,),
+    PolynomialKernel: (SCIKIT_LEARN,),
+    LayerwiseConvolution: (TORCH, SCIKIT_LEARN),
 }
 
 
@@ -75,7 +75,7 @@ class HierarchySetting(Setting):
     n_test: int
 
     kind = RandomHierarchyEnsemble
-    too_large = "Use a smaller <alpha> or <depth>."
+    too_large = "Use a smaller <alpha>, <depth> or <symbols>, or a <trainer> of fewer clusters or channels."
 
     @property
     def n(self) -> int:
@@ -87,18 +87,22 @@ class HierarchySetting(Setting):
         """Bytes of the samples and their levels, of the counts, and of what a network or a kernel holds."""
         problem, rows = self.problem, self.n + self.n_test
         levels = 8.0 * rows * self.d * (4.0 + 4.0 / problem.branching)
-        counts = 16.0 * self.d / problem.branching * problem.symbols**problem.branching * problem.n_classes
         hot = 8.0 * rows * self.d * problem.symbols
         if isinstance(self.trainer, PolynomialKernel):
             return levels + hot + 16.0 * float(self.n) ** 2
         if isinstance(self.trainer, LayerwiseConvolution):
             return levels + hot + 16.0 * rows * self.d / problem.branching * self.trainer.width
-        return float(levels + counts)
+        assert isinstance(self.trainer, LayerwiseClustering)  # checked where the setting is made
+        alphabet, first = float(self.trainer.number(problem)), float(problem.symbols)
+        # Counts of all tuples, once whole and once real: at the lowest level, or at the next, of clusters by then.
+        tuples = max(first**problem.branching, alphabet**problem.branching / problem.branching)
+        return levels + 16.0 * self.d / problem.branching * tuples * problem.n_classes
 
     @property
     def size(self) -> str:
         """What makes it large."""
-        return f"{self.n} samples of {self.d} symbols"
+        clusters = self.trainer.number(self.problem) if isinstance(self.trainer, LayerwiseClustering) else None
+        return f"{self.n} samples of {self.d} symbols" + (f" and {clusters} clusters" if clusters else "")
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -144,7 +148,8 @@ def _setting(problem: RandomHierarchyProblem, d: Any, trainer: Any, n_test: Any)
         reason="these know random hierarchies",
         remedy="Leave it out, or use <trainer=LayerwiseClustering()>.",
     )
-    must_be_installed(trainer)
+    for module, noun, extra in NEEDED[type(trainer)]:
+        must_be_installed("trainer", trainer, module, extra, f"it learns by {noun}")
     own = problem.own_dimension
     reason, remedy = "it is the length of an input", f"Use <d={own}>, or leave it out."
     if d is not None and checks.integer("d", d, at_least=1, reason=reason, remedy=remedy) != own:
@@ -169,17 +174,3 @@ def _setting(problem: RandomHierarchyProblem, d: Any, trainer: Any, n_test: Any)
             f"Use at least <alpha={least / problem.samples_at_one(own):.3g}>.",
         )
     return setting
-
-
-def must_be_installed(trainer: Trainer) -> None:
-    """Complain where a package that the trainer needs is missing, and say how to install it."""
-    for package, extra in NEEDED[type(trainer)]:
-        if find_spec(package) is None:
-            noun = {"sklearn": "scikit-learn"}.get(package, package)
-            raise checks.complaint(
-                "trainer",
-                "be one that is installed",
-                f"it learns by {noun}, which is not there",
-                trainer,
-                f"{how_to_install(extra)}.",
-            )

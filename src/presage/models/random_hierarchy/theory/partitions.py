@@ -8,6 +8,7 @@ given; or a single tuple is *moved* to another symbol.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import comb
 from typing import NamedTuple
 
@@ -153,21 +154,40 @@ def merged(merge: Change, split: Change, m: int) -> Floats:
     return np.asarray(Phi((0.5 * (low + high)[:, None] - merge.mean) / s))
 
 
+@lru_cache(maxsize=256)
 def chance_purity(v: int, m: int) -> float:
     """Purity of clusters that know nothing: the largest part that one symbol has of m tuples drawn from all.
 
         c = E max_a k_a/m,  (k_1 ... k_v) hypergeometric, m drawn from v times m
 
-    Equation: derived: ``P(max <= j)`` is the coefficient of x^m in ``(sum_{i<=j} C(m, i) x^i)^v``, over ``C(m v, m)``.
+    Equation: derived: ``P(max <= j)`` is the coefficient of x^m in ``(sum_{i<=j} b_i x^i)^v``, over the same of all i,
+        with ``b_i = C(m, i) (v-1)^(m-i)/v^m``: counts that are binomial each, given that there are m in all.
     Checked: tests/models/random_hierarchy/test_theory.py::test_purity_of_clusters_by_chance
     """
-    total, mean = comb(m * v, m), 0.0
-    for j in range(m):
-        ways = [1] + [0] * m
-        for _ in range(v):
-            ways = [sum(comb(m, i) * ways[k - i] for i in range(min(j, k) + 1)) for k in range(m + 1)]
-        mean += 1.0 - ways[m] / total
-    return mean / m
+    binomial = [comb(m, i) * (v - 1) ** (m - i) / v**m for i in range(m + 1)]
+    at_most = _power(np.tril(np.tile(binomial, (m + 1, 1))), v)[:, m]  # row j has the counts up to j
+    return float(np.sum(1.0 - at_most[:-1] / at_most[-1])) / m
+
+
+def _power(rows: Floats, exponent: int) -> Floats:
+    """Powers of polynomials, one a row with the constant first, up to the degree that they have."""
+    found, squared = np.zeros_like(rows), rows
+    found[:, 0] = 1.0
+    while True:
+        if exponent % 2:
+            found = _product(found, squared)
+        exponent //= 2
+        if not exponent:
+            return found
+        squared = _product(squared, squared)
+
+
+def _product(first: Floats, second: Floats) -> Floats:
+    """Products of polynomials, row by row, up to the degree that they have."""
+    product = np.zeros_like(first)
+    for i in range(first.shape[1]):
+        product[:, i:] += first[:, i : i + 1] * second[:, : second.shape[1] - i]
+    return product
 
 
 def own_purity(frequencies: Floats, m: int, n: float) -> Floats:
