@@ -275,7 +275,10 @@ def test_excess_risk_of_gaussian_coordinates(link):
     left = clean - A @ np.linalg.lstsq(A, clean, rcond=None)[0]
     assert excess_risk(problem, q) == pytest.approx(np.mean(left**2), rel=0.03)
     assert excess_risk(problem, 0.0 * q) == pytest.approx(moments(link).variance * np.sum(problem.weights**2), rel=1e-9)
-    assert floor(problem) == pytest.approx(0.0 if link == ps.HermiteLink(2) else floor(problem), abs=1e-12)
+    B = np.concatenate([z**degree for degree in range(5)], axis=1)[:, 1:]  # the very features
+    least = clean - B @ np.linalg.lstsq(B, clean, rcond=None)[0]
+    assert floor(problem) == pytest.approx(np.mean(least**2), rel=0.03, abs=1e-12)
+    assert (floor(problem) > 1e-3) == (link != ps.HermiteLink(2))
 
 
 @pytest.mark.parametrize("p", [2, 5])
@@ -344,6 +347,33 @@ def test_scaling_says_the_phase_and_where_it_ends():
     assert ps.scaling(problem.replace(alpha=1e4)).learned == pytest.approx(np.sum(weak_threshold(problem) < 1e4), abs=2)
     with pytest.raises(ValueError, match=r"`decay` must be above 1/2, with at least two features"):
         ps.scaling(ps.committee(ps.AbsoluteLink(), alpha=1.0, features=3))
+
+
+@pytest.mark.parametrize(("alpha", "within"), [(1e4, 0.01), (1e6, 1e-3), (1e9, 1e-5)])
+def test_laws_have_the_floor_of_the_readout(alpha, within):
+    """Moduli have a tenth of their variance beyond degree six, and 2000 features less than infinitely many."""
+    problem = ps.multi_index(ps.AbsoluteLink(), alpha=alpha, features=2000, decay=1.0, readout_degree=6)
+    found = ps.scaling(problem)
+    assert floor(problem) == pytest.approx(0.0174, abs=1e-4)
+    assert found.law_value == pytest.approx(found.error, rel=within)
+    ends = [ps.scaling(problem.replace(alpha=alpha * step), local=False).law_value for step in (1.0 / 1.5, 1.5)]
+    assert found.local_exponent_n == pytest.approx(np.log(ends[1] / ends[0]) / np.log(1.5**2), rel=0.03)
+    assert "above the floor 0.0174 of the readout" in found.law.words
+    assert "above its floor" in " ".join(found.caveats)
+    assert "floor" not in " ".join(ps.scaling(SQUARES).caveats)
+
+
+def test_local_exponents_at_the_ends_of_the_range():
+    problem = SQUARES.replace(features=200)
+    assert ps.scaling(problem.replace(alpha=1e12)).local_exponent_n == pytest.approx(-1.0, abs=1e-4)
+    assert ps.scaling(problem.replace(alpha=1e-3)).local_exponent_n == 0.0
+
+
+def test_labels_that_tell_nothing_have_an_infinite_best_threshold():
+    """``cos 50z`` has a part of degree two of e^-1250; small features of exponent two keep their finite ones."""
+    assert ps.thresholds(ps.single_index(lambda z: np.cos(50.0 * z), alpha=1.0)).best_first == inf
+    small = ps.thresholds(ps.multi_index(BALANCED, alpha=1.0, features=64, decay=2.0)).best
+    assert np.log(small[63] / small[40]) / np.log(64 / 41) == pytest.approx(8.0, abs=0.1)  # k^(2 b gamma)
 
 
 def test_recovery_is_a_staircase_of_the_thresholds():

@@ -11,7 +11,7 @@ import numpy as np
 import scipy
 
 from presage.laws.spectral_law import Floats
-from presage.models.multi_index.gaussian_means import moments
+from presage.models.multi_index.gaussian_means import moments, values
 from presage.models.multi_index.problem import MultiIndexProblem
 
 FARTHEST, NEAREST = 7.3, 4.5  # standard deviations of a score: what is beyond has a chance of 3e-13, and of 7e-6
@@ -104,8 +104,8 @@ def _law(link: Any, features: int, decay: float, noise: float, signal: float) ->
 def _range(link: Any, centre: float, weight: float, rest: float, most: float) -> tuple[float, float, float]:
     """How far scores are followed, and the least and the largest label of that: of a narrower range for heavy tails."""
     z = np.linspace(0.0, FARTHEST, 2001)
-    values = weight * (link(z) - centre)
-    least, largest = np.minimum.accumulate(values), np.maximum.accumulate(values)
+    labels = weight * (values(link, z) - centre)
+    least, largest = np.minimum.accumulate(labels), np.maximum.accumulate(labels)
     wide = (largest - least + 2.0 * rest > most) & (z > NEAREST)
     at = int(np.argmax(wide)) if wide.any() else len(z) - 1
     return float(z[at]), float(least[at] - rest), float(largest[at] + rest)
@@ -117,7 +117,7 @@ def _scores(link: Any, centre: float, last: float, farthest: float) -> tuple[Flo
     Beyond the farthest score the link keeps its value, and panels are as close as its waves up to `last` need them.
     """
     places = np.linspace(0.0, farthest, 400)
-    steepest = float(np.abs(np.diff(link(places))).max() / places[1])
+    steepest = float(np.abs(np.diff(values(link, places))).max() / places[1])
     cycles = FARTHEST * steepest * last / (2.0 * pi)
     panels = int(min(30.0 + 5.0 * cycles / NODES, MOST_NODES / NODES))
     at, gauss = np.polynomial.legendre.leggauss(NODES)
@@ -126,7 +126,7 @@ def _scores(link: Any, centre: float, last: float, farthest: float) -> tuple[Flo
     z = (0.5 * (edges[:-1] + edges[1:])[:, None] + half[:, None] * at).ravel()
     weight = (half[:, None] * gauss).ravel() * np.exp(-0.5 * z * z) * sqrt(2.0 / pi)
     weight /= weight.sum()
-    f = link(np.minimum(z, farthest)) - centre
+    f = values(link, np.minimum(z, farthest)) - centre
     return f, np.stack([weight, weight * (z * z - weight @ (z * z))], axis=1)
 
 

@@ -13,7 +13,7 @@ from numpy.polynomial import hermite_e
 
 from presage.laws.spectral_law import Floats
 from presage.models.multi_index.declaration import DEGREE, SECOND
-from presage.models.multi_index.gaussian_means import looked_at
+from presage.models.multi_index.gaussian_means import looked_at, must_be_finite_at_zero
 from presage.protocol import checks
 from presage.protocol.fields import Declared, declared
 
@@ -28,6 +28,7 @@ class Link(Declared, ABC):
     def check_itself(self, name: str) -> None:
         """Complain where it is no even function with a finite variance."""
         looked_at(self, name)
+        must_be_finite_at_zero(self, name)
 
 
 @final
@@ -75,7 +76,11 @@ class CosineLink(Link):
 @final
 @dataclass(frozen=True)
 class OwnLink(Link):
-    """A function of one's own, of an array of places; to go to other processes it has a name in a module."""
+    """A function of one's own, of an array of places; to go to other processes it has a name in a module.
+
+    What is known of it is kept, so that it must not change: neither what it looks up nor the function itself. Results
+    with one cannot be saved to a file, which has no place for it: derive a frozen dataclass from `Link` for that.
+    """
 
     function: Callable[[Floats], Any]
 
@@ -85,7 +90,8 @@ class OwnLink(Link):
             raise checks.complaint("function", "be a function", reason, self.function, remedy)
 
     def __call__(self, z: Floats) -> Floats:
-        return np.asarray(self.function(z), dtype=np.float64)
+        found = np.asarray(self.function(np.array(z)))
+        return found.astype(np.float64) if found.dtype.kind in "biuf" else found  # which `looked_at` complains about
 
 
 def as_link(link: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import factorial, inf
+from math import factorial, inf, isinf, nan
 from typing import final
 
 import numpy as np
@@ -75,14 +75,15 @@ def weak_signal_threshold(problem: MultiIndexProblem) -> float:
 
         alpha_Alg = b!/(lambda^b (E[f^b (z^2 - 1)])^2)
 
-    Lambda is the signal over the noise, times the size of the feature squared.
+    Lambda is the signal over the noise, times the size of the feature squared. It is infinite where no power that is
+    looked at has such an expectation, and nan where quadrature cannot tell.
 
     Equation: [DKLM26b]
     Checked: tests/models/multi_index/test_theory.py::test_seen_ratios_of_exact_thresholds_and_their_formula
     """
     found = noise_sensitivity(problem.link)
     if not found.sure:
-        return inf
+        return inf if isinf(found.exponent) else nan
     b = int(found.exponent)
     signal = problem.weights[0] ** 2 / problem.noise
     return float(factorial(b) / (signal**b * found.coefficient**2))

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from presage.models.multi_index.gaussian_means import values
 from presage.models.multi_index.problem import MultiIndexProblem
 from presage.protocol.ensemble import Floats
 from presage.training.ordered_sums import PARTS, by_parts
@@ -22,7 +23,7 @@ def draw_features(p: int, d: int, rng: np.random.Generator) -> Floats:
 
 def clean_labels(problem: MultiIndexProblem, scores: Floats) -> Floats:
     """``sqrt(signal) sum_k a_k f(z_k)``, one row of scores a sample."""
-    return np.asarray(problem.link(scores) @ problem.weights)
+    return np.asarray(values(problem.link, scores) @ problem.weights)
 
 
 class Drawn(NamedTuple):

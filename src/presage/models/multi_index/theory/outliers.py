@@ -29,6 +29,7 @@ SIZED = 20  # steps towards the size that has its outlier at a place
 TABULATED = 400  # places at which features beyond those that are followed are looked at
 SCANNED = 400  # places at which a condition is looked at, to see where it changes its sign
 ZERO = 1e-9  # of a feature's pull, beside what it could be, that is zero
+TOLD = 1e-19  # mean square of E[z^2 - 1 | y] that is rounding: each is known to some 1e-11
 EDGE = 1e-12  # relative excess at the edge that is rounding
 
 
@@ -278,14 +279,15 @@ def smaller(law: Side | LabelLaw, sizes: Floats) -> tuple[int, Floats, Floats] |
 
 
 def best_threshold(law: LabelLaw) -> Floats:
-    """Samples from which on the best first-order method sees each feature that is followed.
+    """Samples from which on the best first-order method sees each that is followed; infinite where labels tell nothing.
 
         1/alpha_k = E_y[(E[z_k^2 - 1 | y])^2]
 
     Equation: [DKLM26a], [DKLM26b]
     Checked: tests/models/multi_index/test_theory.py::test_seen_ratios_of_exact_thresholds_and_their_formula
     """
-    return np.asarray(1.0 / (law.excess**2 @ law.weight))
+    told = law.excess**2 @ law.weight
+    return np.where(told > TOLD, 1.0 / np.maximum(told, TOLD), inf)
 
 
 def weak_threshold(problem: MultiIndexProblem) -> Floats:
