@@ -34,7 +34,7 @@ SYMBOLS = Number(
     whole=True,
     example=8,
     reason="each level is written in an alphabet of so many symbols",
-    span=(2, 32),
+    span=(4, 32),
 )
 SYNONYMS = Number(
     "synonyms of a symbol: tuples that it can be written as",
@@ -45,7 +45,7 @@ SYNONYMS = Number(
     whole=True,
     example=4,
     reason="each symbol is written as one of so many tuples of the level below",
-    span=(1, 16),
+    span=(1, 8),
 )
 DEPTH = Number(
     "levels of rules between a class and its input",
@@ -80,7 +80,7 @@ CLASSES = Number(
     optional=True,
     reason="a sample belongs to one of so many classes",
     remedy="Use for example <classes=8>, or leave it out for as many as there are symbols.",
-    span=(2, 32),
+    span=(2, 16),
 )
 
 MEASURED = (
