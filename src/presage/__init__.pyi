@@ -51,6 +51,15 @@ from .models.bilinear.experiment.ensemble import BilinearEnsemble
 from .models.bilinear.problem import BilinearProblem, bilinear_regression, untied_linear_attention
 from .models.bilinear.theory.solution import BilinearSolution
 from .models.bilinear.thresholds import BilinearThresholds
+from .models.compositional.experiment.ensemble import CompositionalEnsemble, ShallowEnsemble
+from .models.compositional.experiment.gradient_layers import GradientLayers, gradient_layers
+from .models.compositional.experiment.simulate import shallow_learners
+from .models.compositional.experiment.trainers import KernelRidge, LayerWise, RandomFeatures
+from .models.compositional.links import CubicLink, IdentityLink, OuterLink, TanhLink
+from .models.compositional.problem import CompositionalProblem, compositional, dense_compositional
+from .models.compositional.theory.scaling import CompositionalScaling
+from .models.compositional.theory.solution import CompositionalSolution
+from .models.compositional.thresholds import CompositionalThresholds
 from .models.diagonal.experiment.ensemble import DiagonalEnsemble
 from .models.diagonal.experiment.lasso import Lasso
 from .models.diagonal.problem import DiagonalProblem, diagonal_network
@@ -156,9 +165,15 @@ __all__ = [
     "Channel",
     "Choice",
     "Comparison",
+    "CompositionalEnsemble",
+    "CompositionalProblem",
+    "CompositionalScaling",
+    "CompositionalSolution",
+    "CompositionalThresholds",
     "Conjugates",
     "CorrelatedTokens",
     "CosineLink",
+    "CubicLink",
     "Declared",
     "Decomposition",
     "Denoiser",
@@ -181,12 +196,16 @@ __all__ = [
     "Gaussian",
     "GaussianProduct",
     "GivenPooling",
+    "GradientLayers",
     "Hardmax",
     "HermiteLink",
     "Huber",
+    "IdentityLink",
     "InputError",
+    "KernelRidge",
     "Labels",
     "Lasso",
+    "LayerWise",
     "LayerwiseClustering",
     "LayerwiseConvolution",
     "LearningProblem",
@@ -208,6 +227,7 @@ __all__ = [
     "Observable",
     "Optimum",
     "Outcome",
+    "OuterLink",
     "Overlaps",
     "OwnLink",
     "PairComparison",
@@ -228,6 +248,7 @@ __all__ = [
     "ProximalGradient",
     "Pruning",
     "Rademacher",
+    "RandomFeatures",
     "RandomHierarchyEnsemble",
     "RandomHierarchyProblem",
     "RandomHierarchySolution",
@@ -244,6 +265,7 @@ __all__ = [
     "ScalingLaw",
     "Semicircle",
     "Setting",
+    "ShallowEnsemble",
     "SingularValueDenoiser",
     "SingularValueMasses",
     "Softmax",
@@ -256,6 +278,7 @@ __all__ = [
     "Spike",
     "StateEvolution",
     "SweepInterrupted",
+    "TanhLink",
     "Thresholds",
     "TokenClasses",
     "Tokens",
@@ -279,10 +302,13 @@ __all__ = [
     "classify",
     "committee",
     "compare",
+    "compositional",
     "declared",
+    "dense_compositional",
     "diagonal_network",
     "elastic_attention",
     "functionals",
+    "gradient_layers",
     "hardmax_attention",
     "linear_attention",
     "load",
@@ -302,6 +328,7 @@ __all__ = [
     "ridgeless",
     "robust_network",
     "scaling",
+    "shallow_learners",
     "simulate",
     "single_index",
     "solve",

@@ -58,6 +58,8 @@ NAMES = (
     "features-staircase",
     "features-risk",
     "features-sensitivity",
+    "features-layers",
+    "features-compositional",
     "features-hierarchy",
 )
 

@@ -181,7 +181,8 @@ def test_thresholds():
 
 
 @evaluates(
-    r"""R - R_{\mathrm{floor}} = \lambda\, K^{1 - 2 \gamma} \sum_{\ell \le D} f_\ell^2 \left[ \frac{1}{2 \gamma - 1} + \int_0^1 u^{-2 \gamma}
+    r"""R - R_{\mathrm{floor}} = \lambda\, K^{1 - 2 \gamma} \sum_{\ell \le D} f_\ell^2 \left[
+    \frac{1}{2 \gamma - 1} + \int_0^1 u^{-2 \gamma}
     \left( 1 - (1 - u^{2 \beta \gamma})^{\ell} \right) du \right]
     \sim \alpha^{-\frac{1}{\beta} \left( 1 - \frac{1}{2 \gamma} \right)}"""
 )

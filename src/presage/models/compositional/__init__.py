@@ -1,0 +1,1 @@
+"""Targets made of features of features, learned layer by layer."""
