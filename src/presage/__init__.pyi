@@ -43,7 +43,7 @@ from .models.attention.theory.ridgeless import RidgelessSolution
 from .models.attention.theory.scaling.answer import PowerLawScaling
 from .models.attention.theory.scaling.pruning import Pruning
 from .models.attention.theory.scaling.width import WidthScaling, best_width
-from .models.attention.theory.solution import Bulk, Solution
+from .models.attention.theory.solution import Solution
 from .models.attention.theory.solve import ExplicitMap, Solver, StateEvolution
 from .models.attention.theory.thresholds import Thresholds
 from .models.bilinear.bayes import BilinearBayes
@@ -118,6 +118,7 @@ from .protocol.verbs import (
     thresholds,
 )
 from .saved.file import load
+from .spectra.bulk import Bulk
 from .spectra.classify import classify
 from .spectra.ensemble_type import EnsembleType
 from .spectra.labels import Labels

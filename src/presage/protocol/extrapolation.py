@@ -38,10 +38,9 @@ def fit_limit(
     """Least squares of ``mean = a + b/d^c`` over the networks of each dimension; with one dimension the mean itself.
 
     c is the `correction` of the observable. Fluctuations are of order ``1/d^f``, f its `fluctuation`, so a dimension
-    with n networks has the weight ``n d^2f``: given, not measured, or a
-    spread that a few seeds make small by chance would draw the line. The standard error of ``a`` is from the measured
-    spreads, with the degrees of freedom of Welch and Satterthwaite; of an observable that comes in steps of `grain` the
-    spread is at least that of the rounding.
+    with n networks has the weight ``n d^2f``: given, not measured, or a spread that a few seeds make small by chance
+    would draw the line. The standard error of ``a`` is from the measured spreads, with the degrees of freedom of Welch
+    and Satterthwaite; of an observable that comes in steps of `grain` the spread is at least that of the rounding.
     """
     count = np.array([len(value) for value in values], dtype=np.float64)
     mean = np.array([value.mean() for value in values])

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import inf, nan
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from presage.protocol.counterpart import Counterpart
 from presage.protocol.feature_comparison import Beside
 from presage.protocol.feature_table import FeatureTable
 from presage.protocol.prediction import Prediction
+from presage.spectra.bulk import Bulk
 from presage.spectra.symmetric.free import FreeConvolution
 from presage.spectra.symmetric.functionals import functionals, start_of_largest
 from presage.spectra.symmetric.learned import LearnedSpectrum, SingularValues
@@ -38,14 +39,6 @@ from presage.spectra.symmetric.shrunk_spectrum import ShrunkSpectrum
 
 APART = 1e-4  # distance of two runs of message passing, relative, that is worth saying
 SPIKE = 0.02  # a band lighter than this that holds one eigenvalue of the target alone is an outlier, not a bulk
-
-
-class Bulk(NamedTuple):
-    """An interval of the learned spectrum and the fraction of the eigenvalues in it."""
-
-    left: float
-    right: float
-    mass: float
 
 
 @final

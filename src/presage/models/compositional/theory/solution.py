@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import sqrt
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
 
@@ -33,18 +33,11 @@ from presage.models.compositional.theory.outliers import (
 from presage.models.compositional.theory.sample_sizes import sample_sizes_of
 from presage.protocol.feature_comparison import Beside
 from presage.protocol.prediction import Prediction
+from presage.spectra.bulk import Bulk
 
 NEAR = 1.3  # factor in samples about a threshold within which it is said to be near
 RESOLVED = 1e-4  # of the grid, relative
 ROUNDING = 1e-12
-
-
-class Bulk(NamedTuple):
-    """An interval of the spectrum with the mass in it."""
-
-    left: float
-    right: float
-    mass: float
 
 
 @final

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
 
@@ -24,19 +24,12 @@ from presage.models.pooling.theory.transitions import (
 )
 from presage.protocol.observables import Observable, by_name
 from presage.protocol.prediction import Prediction
+from presage.spectra.bulk import Bulk
 
 ROUNDING = 1e-12  # relative, of closed forms
 FEW_TOKENS = 8  # below, single tokens of a sequence are seen at the lower edge
 NO_SIGNAL = "without a signal all that can come out is the chance difference of the two classes of the table."
 NEAR = 0.1  # relative distance of alpha from its threshold within which networks are smeared
-
-
-class Bulk(NamedTuple):
-    """An interval of the continuous law and the mass in it."""
-
-    left: float
-    right: float
-    mass: float
 
 
 @final
