@@ -34,6 +34,7 @@ from .models.attention.penalties.elastic_spectral import ElasticSpectral
 from .models.attention.penalties.frobenius import Frobenius
 from .models.attention.penalties.nuclear_psd import NuclearPSD
 from .models.attention.penalties.penalty import Penalty
+from .models.attention.plain_amp import PlainAMP
 from .models.attention.problem import Problem
 from .models.attention.theory.decomposition import Decomposition
 from .models.attention.theory.low_rank import low_rank_bayes_error, low_rank_error, low_rank_rank
@@ -48,6 +49,7 @@ from .models.attention.theory.solve import ExplicitMap, Solver, StateEvolution
 from .models.attention.theory.thresholds import Thresholds
 from .models.bilinear.bayes import BilinearBayes
 from .models.bilinear.experiment.ensemble import BilinearEnsemble
+from .models.bilinear.plain_bayes_amp import PlainBayesAMP
 from .models.bilinear.problem import BilinearProblem, bilinear_regression, untied_linear_attention
 from .models.bilinear.theory.solution import BilinearSolution
 from .models.bilinear.thresholds import BilinearThresholds
@@ -105,6 +107,8 @@ from .protocol.report import Report
 from .protocol.scaling import Boundary, Scaling, ScalingCurve, ScalingLaw
 from .protocol.trained_elsewhere import TrainedElsewhere
 from .protocol.trainer import Trainer
+from .protocol.trajectory import Trajectory
+from .protocol.trajectory_comparison import TrajectoryComparison
 from .protocol.verbs import (
     bayes_curve,
     bayes_optimal,
@@ -116,6 +120,7 @@ from .protocol.verbs import (
     simulate,
     solve,
     thresholds,
+    trajectory,
 )
 from .saved.file import load
 from .spectra.bulk import Bulk
@@ -234,6 +239,8 @@ __all__ = [
     "PairComparison",
     "Part",
     "Penalty",
+    "PlainAMP",
+    "PlainBayesAMP",
     "PointMasses",
     "PolynomialKernel",
     "Pooling",
@@ -287,6 +294,8 @@ __all__ = [
     "TrainInterrupted",
     "TrainedElsewhere",
     "Trainer",
+    "Trajectory",
+    "TrajectoryComparison",
     "WidthScaling",
     "attention",
     "attention_pooling",
@@ -341,6 +350,7 @@ __all__ = [
     "sweep",
     "thresholds",
     "train_ensemble",
+    "trajectory",
     "unfactorized_attention",
     "untied_linear_attention",
     "weak_signal",

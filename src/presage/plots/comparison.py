@@ -10,7 +10,7 @@ import numpy as np
 from presage.plots.colours import BLACK, BLUE, GREEN, ORANGE
 from presage.plots.curves import FLAT, ROUNDING
 from presage.plots.panel import Panel
-from presage.protocol.comparison import Row
+from presage.protocol.comparison_row import Row
 from presage.protocol.extrapolation import over
 
 ERRORS = 2.0  # standard errors that a bar stands for

@@ -6,69 +6,28 @@ No model is named here: predictions and ensembles say themselves what can be com
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import isfinite, isnan, nan, sqrt
+from math import isnan, nan, sqrt
 from typing import Any, NamedTuple, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from presage.protocol import checks
-from presage.protocol.ensemble import KEPT, Ensemble, Floats
-from presage.protocol.extrapolation import fit_limit, normal_score, over
+from presage.protocol.compared_networks import check_given, check_networks, joined_by_dimension
+from presage.protocol.comparison_row import Row, row_of
+from presage.protocol.ensemble import KEPT, Ensemble
+from presage.protocol.extrapolation import over
 from presage.protocol.feature_comparison import FeatureComparison
 from presage.protocol.largest_by_rank import largest_by_rank
 from presage.protocol.observables import Observable, by_name
 from presage.protocol.prediction import Prediction
 from presage.protocol.recorded import Recorded
 from presage.protocol.trained_elsewhere import TrainedElsewhere, set_beside
+from presage.protocol.trajectory import Trajectory
+from presage.protocol.trajectory_comparison import TrajectoryComparison, compare_trajectory
 
-AGREE = 3.0  # standard errors
-ROUNDING = 1e-9  # relative, of a mean: two numbers that are nearer than this are equal
 MISFIT = 1e-4  # probability below which a + b/d is said not to hold
 POINTS = 400  # of the quantile functions whose distance is taken
-
-
-class Row(NamedTuple):
-    """One observable: prediction, measurement at each d, and what is left of it as d grows."""
-
-    name: str
-    prediction: float
-    error_bar: float  # of the prediction, half width of a 95 % interval
-    d: tuple[int, ...]
-    mean: Floats  # over the seeds, one a dimension
-    standard_error: Floats
-    a: float  # limit: of the fit a + b/d^correction, or with a single d the mean itself
-    a_error: float
-    b: float  # 0 with a single d
-    misfit: float  # probability of means so far off that line, 1 with fewer than three dimensions
-    z: float  # (a - prediction) in standard errors, corrected for few seeds by Student's law
-    # Power of d by which the effect of a finite size falls, as the observable declares it; 0 where d is not free.
-    correction: float = 1.0
-
-    @property
-    def agrees(self) -> bool:
-        """Whether prediction and measurement are within three standard errors."""
-        return abs(self.z) < AGREE
-
-    @property
-    def verdict(self) -> str:
-        """The row in a word: they agree, differ, or it is unknown, since the prediction has no error bar."""
-        return "unknown" if isnan(self.z) else "agree" if self.agrees else "differ"
-
-    @property
-    def sentence(self) -> str:
-        """The row in words."""
-        sizes = " and ".join(map(str, self.d))
-        how = f"networks of d = {sizes} extrapolate to" if len(self.d) > 1 else f"networks of d = {sizes} show"
-        verdict = "they agree" if self.agrees else "they do not agree"
-        if isnan(self.z):
-            verdict = "the prediction has no error bar, so they cannot be compared"
-        if len(self.d) == 1 and self.correction:
-            verdict += f", finite-size effects of order {over(self.correction)} included"
-        return (
-            f"{self.name}: predicted {self.prediction:.6g} +- {self.error_bar:.0e}, "
-            f"{how} {self.a:.6g} +- {self.a_error:.1e} (z = {self.z:+.1f}): {verdict}."
-        )
 
 
 class Spectrum(NamedTuple):
@@ -119,7 +78,7 @@ class Comparison(Recorded):
         Raises:
             InputError: where they do not, with what to ask `simulate` for.
         """
-        for d, group in _joined(self.ensembles).items():
+        for d, group in joined_by_dimension(self.ensembles).items():
             found = [beside for ensemble in group if (beside := self.solution.features_beside(ensemble)) is not None]
             if found:
                 together = {
@@ -169,6 +128,10 @@ class Comparison(Recorded):
 
 
 @overload
+def compare(solution: Trajectory, *ensembles: Ensemble) -> TrajectoryComparison: ...
+
+
+@overload
 def compare(solution: Prediction, *ensembles: Ensemble) -> Comparison: ...
 
 
@@ -183,12 +146,12 @@ def compare(
 
 
 def compare(
-    solution: Prediction,
+    solution: Prediction | Trajectory,
     *ensembles: Any,
     zero: float | None = None,
     draws: int | None = None,
     progress: bool | None = None,
-) -> Comparison | TrainedElsewhere:
+) -> Comparison | TrainedElsewhere | TrajectoryComparison:
     """Set trained networks beside the prediction: that of `solve`, or that of `bayes_optimal` for a posterior mean.
 
     Several dimensions are fitted by ``a + b/d``, or by the power of d that an observable declares; ``z`` is the
@@ -200,42 +163,20 @@ def compare(
     Values of at most `zero` count as zero then; by default those that are rounding beside the largest. How far such
     networks are from the law is read off `draws` of them: by default 200 up to d = 223 and fewer above, which takes
     some ten seconds at d = 1000; `progress` shows a bar, by default on a terminal.
+
+    A `trajectory` is set beside networks that kept theirs, ``simulate(..., keep="trajectory")``, time by time.
     """
-    remedy = "Pass <solve()> or <bayes_optimal()> as first argument."
+    if isinstance(solution, Trajectory):
+        _no_options(zero=zero, draws=draws, progress=progress)
+        return compare_trajectory(solution, ensembles)
+    remedy = "Pass <solve()>, <bayes_optimal()> or <trajectory()> as first argument."
     checks.instance("solution", solution, Prediction, reason="it is the prediction", remedy=remedy)
-    if not ensembles:
-        remedy = "Pass simulate(problem, d=100) too."
-        raise checks.complaint("ensembles", "be given", "there is nothing to compare with", ensembles, remedy)
-    for one in ensembles:
-        if isinstance(one, list | tuple) and any(isinstance(inner, Ensemble) for inner in one):
-            reason, got = "what is in a list is read as the eigenvalues of a network", f"a list of {len(one)} ensembles"
-            remedy = "Write compare(solution, *networks)."
-            raise checks.complaint("ensembles", "be given one by one", reason, got, remedy)
+    check_given(ensembles)
     if not any(isinstance(one, Ensemble) for one in ensembles) and all(_is_array(one) for one in ensembles):
         return set_beside(solution, ensembles, zero, draws, progress)
     _no_options(zero=zero, draws=draws, progress=progress)
-    for ensemble in ensembles:
-        remedy = "Pass simulate(problem, d=100)."
-        checks.instance("ensembles", ensemble, Ensemble, reason="they are trained networks", remedy=remedy)
-        if ensemble.problem != solution.problem:
-            raise checks.complaint(
-                "ensembles",
-                "have the problem of the solution",
-                f"the prediction is for {solution.problem}",
-                ensemble.problem,
-                "Pass the same problem to solve and simulate.",
-            )
-        done = len(ensemble.seeds) - len(ensemble.failures)
-        if done < 2:
-            raise checks.complaint(
-                "ensembles",
-                "have at least two networks each",
-                "one network has no standard error",
-                f"{done} at d = {ensemble.d}",
-                "Use more <seeds>.",
-            )
-    _one_kind(solution, ensembles)
-    ordered = _joined(ensembles)
+    check_networks(solution, ensembles)
+    ordered = joined_by_dimension(ensembles)
     known = by_name(solution.known_observables)
     rows = [_row(known.get(name) or Observable(name, name), solution, ordered) for name in solution.compared]
     further, notes = _further(solution, ordered) if any(map(_kept_something, ensembles)) else ([], ())
@@ -259,37 +200,6 @@ def _is_array(one: Any) -> bool:
     return isinstance(one, np.ndarray | list | tuple)
 
 
-def _one_kind(solution: Prediction, ensembles: tuple[Ensemble, ...]) -> None:
-    """Complain about networks that are not independent, not of one kind, or not what the prediction is for."""
-    for ensemble in ensembles:
-        if ensemble.unpredicted:
-            remedy = "Set their numbers beside it by hand, or compare those of another <trainer>."
-            raise checks.complaint(
-                "ensembles", "be what the prediction is about", ensemble.unpredicted, ensemble.trainer, remedy
-            )
-        if solution.minimises != ensemble.trainer.minimises:
-            reason = "a posterior mean is no minimum of the loss"
-            remedy = "Compare <bayes_optimal()> with message passing for it, and <solve()> with the other trainers."
-            raise checks.complaint("ensembles", "be trained for the prediction", reason, ensemble.trainer, remedy)
-    kinds = {tuple(ensemble.conditions.items()) for ensemble in ensembles}
-    if len(kinds) > 1:
-        told = sorted(", ".join(f"{name} {value}" for name, value in kind) for kind in kinds)
-        remedy = "Compare them one kind at a time."
-        reason = "a mean over different tasks, tokens or centrings means nothing"
-        raise checks.complaint("ensembles", "be of one kind", reason, told, remedy)
-    networks = [(e.d, seed) for e in ensembles for seed in e.seeds]
-    twice = sorted({network for network in networks if networks.count(network) > 1})
-    if twice:
-        reason = "networks of one seed and dimension have the same data, and counting them twice halves no error"
-        remedy = "Use other <seeds>, for example simulate(problem, d=100, seeds=range(8, 16))."
-        raise checks.complaint("ensembles", "have different seeds", reason, twice[:3], remedy)
-
-
-def _joined(ensembles: tuple[Ensemble, ...]) -> dict[int, list[Any]]:
-    """Ensembles by dimension, increasing: those of one dimension count as one larger ensemble."""
-    return {d: [e for e in ensembles if e.d == d] for d in sorted({e.d for e in ensembles})}
-
-
 def _kept_something(ensemble: Ensemble) -> bool:
     """Whether networks kept more than what every one is measured by: only then may they have counterparts."""
     return any(getattr(ensemble, name) is not None for name in KEPT)
@@ -303,7 +213,7 @@ def _further(solution: Prediction, groups: dict[int, list[Any]]) -> tuple[list[R
         have = [values is not None for group in measured.values() for values in group]
         if all(have):
             values = [np.concatenate(group) for group in measured.values()]
-            rows.append(_row_of(one.observable, one.prediction, one.error_bar, list(groups), values))
+            rows.append(row_of(one.observable, one.prediction, one.error_bar, list(groups), values))
         elif any(have):
             notes.append(f"{one.observable.name} is left out: not all of the networks were trained with {one.needs}.")
     return rows, tuple(notes)
@@ -313,26 +223,8 @@ def _row(observable: Observable, solution: Prediction, groups: dict[int, list[An
     name = observable.name
     values = [np.concatenate([ensemble.values(name) for ensemble in group]) for group in groups.values()]
     free = solution.problem.own_dimension is None
-    return _row_of(
+    return row_of(
         observable, float(getattr(solution, name)), solution.error_bars[name], list(groups), values, free=free
-    )
-
-
-def _row_of(
-    observable: Observable, prediction: float, bar: float, sizes: list[int], values: list[Floats], *, free: bool = True
-) -> Row:
-    mean = np.array([value.mean() for value in values])
-    standard_error = np.array([value.std(ddof=1) / sqrt(len(value)) for value in values])
-    d = np.array(sizes, dtype=np.float64)
-    powers = {"correction": observable.correction, "fluctuation": observable.fluctuation}
-    a, a_error, b, freedom, misfit = fit_limit(d, values, 1.0 / d if observable.fraction else 0.0, **powers)
-    spread = sqrt(a_error**2 + (0.5 * bar) ** 2) + ROUNDING * abs(prediction)
-    z = normal_score((a - prediction) / spread, freedom) if isfinite(spread) and spread > 0 else nan
-    if spread == 0.0 and a == prediction:  # both know for certain, and the same
-        z = 0.0
-    seen = (tuple(sizes), mean, standard_error)
-    return Row(
-        observable.name, prediction, bar, *seen, a, a_error, b, misfit, z, observable.correction if free else 0.0
     )
 
 

@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 GIGABYTE = 1e9
 MOST_SEEDS = 1_000_000  # of one ensemble
 NOT_RUN = "it was not run"
-KEPT = ("weights", "targets", "history", "features", "directions")  # None unless `keep` asks for them
+KEPT = ("weights", "targets", "history", "features", "directions", "trajectory")  # None unless `keep` asks for them
 OF_EVERY_ENSEMBLE = ("problem", "d", "seeds", "trainer", "failures", "notes", *KEPT)
 KILLED = "its process was killed, most often for lack of memory: train fewer networks at a time"
 
@@ -46,10 +46,12 @@ class Ensemble(Recorded):
     history: tuple[Floats, ...] | None = field(default=None, repr=False)
     features: Floats | None = field(default=None, repr=False)  # what was learned along each feature of the target
     directions: Floats | None = field(default=None, repr=False)  # how much of the target each learned direction sees
+    trajectory: Floats | None = field(default=None, repr=False)  # rows (time, each of `followed`) of each seed
 
     observables: ClassVar[tuple[Observable, ...]] = ()  # what is measured of a network, in the order of a table
     also_measured: ClassVar[tuple[str, ...]] = ()  # further numbers of a network that a table of a sweep holds
     arrays: ClassVar[tuple[str, ...]] = ()  # arrays of each network, such as its eigenvalues
+    followed: ClassVar[tuple[Observable, ...]] = ()  # what `trajectory` has of every step of a training
     noun: ClassVar[str] = "networks"
     meaning_of_bars: ClassVar[str] = "standard error of the mean over the seeds"
 

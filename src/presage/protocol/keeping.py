@@ -8,7 +8,12 @@ from typing import Any
 from presage.protocol import checks
 
 # Each word of `keep`, with the fields of the ensemble that it fills.
-FIELDS = {"weights": ("weights", "targets"), "history": ("history",), "features": ("features", "directions")}
+FIELDS = {
+    "weights": ("weights", "targets"),
+    "history": ("history",),
+    "features": ("features", "directions"),
+    "trajectory": ("trajectory",),
+}
 RAGGED = frozenset({"history"})  # of another length for another network: a tuple of arrays, not an array
 
 

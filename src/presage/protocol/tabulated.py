@@ -11,7 +11,8 @@ import numpy as np
 
 from presage.protocol import numbers
 from presage.protocol.columns import Columns
-from presage.protocol.comparison import Comparison, Row
+from presage.protocol.comparison import Comparison
+from presage.protocol.comparison_row import Row
 from presage.protocol.ensemble import Ensemble
 from presage.protocol.model import found
 from presage.protocol.observables import by_name

@@ -94,7 +94,28 @@ def recovery(problem: LearningProblem, **options: Any) -> Any:
     return _answer("recovery", problem, options)
 
 
-VERBS = (solve, simulate, thresholds, bayes_optimal, bayes_curve, ridgeless, optimal_regularization, scaling, recovery)
+def trajectory(problem: LearningProblem, *, steps: int, **options: Any) -> Any:
+    """Predict what a training shows after every one of its first `steps` steps: a `Trajectory`.
+
+    Its `trainer` is the one that is followed: networks go the same way by ``simulate(problem, d=...,
+    trainer=trajectory.trainer, keep="trajectory")``, and `compare` sets them beside it time by time.
+    `option_names(trajectory, problem)` lists what can be asked for beside the steps.
+    """
+    return _answer("trajectory", problem, {"steps": steps, **options})
+
+
+VERBS = (
+    solve,
+    simulate,
+    thresholds,
+    bayes_optimal,
+    bayes_curve,
+    ridgeless,
+    optimal_regularization,
+    scaling,
+    recovery,
+    trajectory,
+)
 
 
 def option_names(verb: Callable[..., Any], problem: LearningProblem) -> list[str]:

@@ -198,6 +198,7 @@ RANK = Observable(
     "rank", "fraction of non-zero eigenvalues", "rank / d", fraction=True, formula=r"\#\{i : s_i \ne 0\}/d"
 )
 MEASURED = (TEST_ERROR, TRAIN_LOSS, TRAIN_ERROR, ESTIMATION_ERROR, RANK)  # of predictions and of networks alike
+FOLLOWED = (TEST_ERROR, ESTIMATION_ERROR, RANK)  # after every step of message passing
 PARTS = (  # of |S_fit/scale - S_0|_F^2/d, in predictions and of networks that kept what it takes
     Observable("overfitting", "error by the noise that is kept", formula=r"R' - R'(\text{bulk deleted})"),
     Observable(
@@ -275,7 +276,7 @@ SCALING = (
 )
 
 NO_SLOPE = "its output has no slope, so that it cannot be trained"
-UNTRAINED = dict.fromkeys(("solve", "simulate", "recovery", "scaling", *LIMITS), NO_SLOPE)
+UNTRAINED = dict.fromkeys(("solve", "simulate", "recovery", "scaling", "trajectory", *LIMITS), NO_SLOPE)
 NOT_FIXED = (
     "they are known where a label fixes what is seen of the scores, as that of a linear or a softmax output does"
 )
@@ -297,6 +298,7 @@ MODEL = Model(
         "optimal_regularization": f"{HERE}.theory.regularization:optimal_regularization",
         "scaling": f"{HERE}.theory.scaling.answer:scaling",
         "recovery": f"{HERE}.theory.sequential_recovery:recovery",
+        "trajectory": f"{HERE}.theory.trajectory:trajectory",
     },
     measured=MEASURED,
     observables={
@@ -306,6 +308,7 @@ MODEL = Model(
         "ridgeless": MEASURED,
         "optimal_regularization": MEASURED,
         "scaling": SCALING,
+        "trajectory": FOLLOWED,
     },
     trainers={
         "amp": f"{HERE}.experiment.amp:AMP",

@@ -112,6 +112,7 @@ MEASURED = (
         formula=r"\#\{i : s_i(M) \ne 0\}/d",
     ),
 )
+FOLLOWED = (TEST_ERROR, ESTIMATION_ERROR)  # after every step of message passing
 BAYES = (
     Observable(
         "mmse",
@@ -145,9 +146,10 @@ MODEL = Model(
         "simulate": f"{HERE}.experiment.simulate:simulate",
         "thresholds": f"{HERE}.thresholds:thresholds",
         "bayes_optimal": f"{HERE}.bayes:bayes_optimal",
+        "trajectory": f"{HERE}.theory.trajectory:trajectory",
     },
     measured=MEASURED,
-    observables={"solve": MEASURED, "thresholds": THRESHOLDS, "bayes_optimal": BAYES},
+    observables={"solve": MEASURED, "thresholds": THRESHOLDS, "bayes_optimal": BAYES, "trajectory": FOLLOWED},
     trainers={
         "proximal": "presage.training.proximal_gradient:ProximalGradient",
         "lbfgs": "presage.training.lbfgs:LBFGS",

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from presage.laws.spectral_law import Floats
-from presage.models.attention.declaration import ESTIMATION_ERROR, MEASURED, TEST_ERROR
+from presage.models.attention.declaration import ESTIMATION_ERROR, FOLLOWED, MEASURED, TEST_ERROR
 from presage.models.attention.experiment.features import Frame, Parts, directions, features
 from presage.models.attention.experiment.features import parts as measured_parts
 from presage.models.attention.experiment.tokens import Gaussian, Tokens
@@ -53,6 +53,7 @@ class Networks(Ensemble):
     observables = MEASURED
     also_measured = ("m", "q")
     arrays = ("eigenvalues",)
+    followed = FOLLOWED
 
     @property
     def measured(self) -> tuple[Observable, ...]:

@@ -44,6 +44,7 @@ class Fit:
     # good to 1e-6.
     history: Floats = field(repr=False)
     caveats: tuple[str, ...] = ()
+    way: tuple[Floats, ...] = field(default=(), repr=False)  # of `PlainAMP`: S before the first step and after each
 
 
 def certify(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -15,6 +16,7 @@ from presage.laws.numerical_zeros import with_numerical_zeros
 from presage.laws.power_law import PowerLaw
 from presage.models.attention.experiment.data import (
     Centring,
+    Samples,
     Storage,
     Task,
     sample,
@@ -26,7 +28,9 @@ from presage.models.attention.experiment.ensemble import Networks
 from presage.models.attention.experiment.face import UNKNOWN, face
 from presage.models.attention.experiment.features import Frame, directions, features
 from presage.models.attention.experiment.objective import Objective
+from presage.models.attention.experiment.plain_amp import followed
 from presage.models.attention.experiment.tokens import Tokens
+from presage.models.attention.plain_amp import PlainAMP
 from presage.models.attention.problem import Problem
 from presage.protocol import checks
 from presage.protocol.ensemble import GIGABYTE, Outcome, Setting, streams
@@ -73,14 +77,16 @@ class NetworkSetting(Setting):
         T, n_in = self.problem.channel.n_tokens, self.problem.channel.n_in
         samples = 8 * self.n * (3 * T * T + 9 * n_in)
         means = T * T * self.d if self.centring == "mean" else 0
-        matrices = 8 * self.d * (60 * max(self.d, self.width) + means)
+        way = self.trainer.steps * self.d if isinstance(self.trainer, PlainAMP) else 0
+        matrices = 8 * self.d * (60 * max(self.d, self.width) + means + way)
         return (self.token_bytes if self.storage == "memory" else 0) + samples + matrices
 
     @property
     def kept_bytes(self) -> dict[str, float]:
         """S and its target; a row of two numbers for each step; and five numbers for each eigenvector."""
         history = 16.0 * getattr(self.trainer, "steps", 0)
-        return {"weights": 16.0 * self.d**2, "history": history, "features": 40.0 * self.d}
+        known = {"weights": 16.0 * self.d**2, "history": history, "features": 40.0 * self.d}
+        return {**known, "trajectory": 2.0 * history} if isinstance(self.trainer, PlainAMP) else known
 
     @property
     def size(self) -> str:
@@ -135,9 +141,12 @@ class NetworkSetting(Setting):
         objective = Objective(samples, channel, problem.penalty, self.width, means, threads)
         fit = self.trainer.fit(objective, for_trainer)
         reached = face(objective, fit) if self.trainer.minimises else UNKNOWN
-        total = 0.0
-        for block in stream(S_0, channel, self.n_test, for_test, threads=threads, **options):
-            total += objective.with_samples(block).loss_at(fit.S)
+
+        def tests(rng: np.random.Generator) -> Iterator[Samples]:
+            return stream(S_0, channel, self.n_test, rng, threads=threads, **options)
+
+        total = sum(objective.with_samples(block).loss_at(fit.S) for block in tests(for_test))
+        for_way = streams(seed, d, 5)[-1]
         certificate = fit.certificate
         return Outcome(
             seed,
@@ -164,6 +173,7 @@ class NetworkSetting(Setting):
                 "history": fit.history / self._units_of_history,
                 "features": lambda: features(fit.S, frame or Frame.of(S_0)),
                 "directions": lambda: directions(fit.S, S_0),
+                "trajectory": lambda: followed(fit.way, S_0, objective, tests(for_way), self.n_test),
             },
         )
 

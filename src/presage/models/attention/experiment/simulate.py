@@ -44,7 +44,8 @@ def simulate(
         d: dimension of a token.
         seeds: how many networks (seeds 0, 1, ...), or the seeds themselves.
         trainer: how the loss is minimised: `AMP` (the default, and the fastest; it ends with `LBFGS` where it has to),
-            `LBFGS`, `Adam`, or `ProximalGradient`. Penalties of one's own need `AMP` or `ProximalGradient`.
+            `LBFGS`, `Adam`, or `ProximalGradient`. Penalties of one's own need `AMP` or `ProximalGradient`. `PlainAMP`
+            takes steps that can be followed, and ends after them.
         task: "label" learns the attention matrix, "sequence" the output tokens.
         tokens: `Gaussian` (the default), `Rademacher` or `Embeddings`.
         centring: "trace" subtracts the mean score that Gaussian tokens have, "mean" the mean over the training set.
@@ -52,7 +53,8 @@ def simulate(
         dtype: "float64", or "float32" for half the memory and twice the speed, and an S good to 1e-3 or so.
         storage: "disk" keeps the tokens in a temporary file, for data larger than memory.
         keep: "weights" keeps the S of every network and its target, "history" the loss against the time, "features"
-            what was learned along each eigenvector of the target, for the parts of the error; a list several.
+            what was learned along each eigenvector of the target, for the parts of the error, "trajectory" the errors
+            after every step of `PlainAMP`; a list several.
         processes: how many networks are trained at a time; the numbers do not depend on it.
         progress: whether to show a bar; by default when standard error is a terminal.
 

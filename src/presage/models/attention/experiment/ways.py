@@ -11,7 +11,9 @@ from presage.models.attention.experiment.bayes_amp import posterior_mean
 from presage.models.attention.experiment.fit import Fit
 from presage.models.attention.experiment.gradient import adam, lbfgs
 from presage.models.attention.experiment.objective import Objective
+from presage.models.attention.experiment.plain_amp import plain_message_passing
 from presage.models.attention.experiment.proximal_gradient import proximal_gradient
+from presage.models.attention.plain_amp import PlainAMP
 from presage.protocol import checks
 from presage.protocol.trainer import Trainer
 from presage.training.adam import Adam
@@ -24,6 +26,7 @@ WAYS: dict[type[Trainer], Callable[[Any, Objective, np.random.Generator], Fit]] 
     Adam: adam,
     ProximalGradient: proximal_gradient,
     BayesAMP: posterior_mean,
+    PlainAMP: plain_message_passing,
 }
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from presage.laws.spectral_law import Floats
-from presage.models.bilinear.declaration import ESTIMATION_ERROR, MEASURED, TEST_ERROR
+from presage.models.bilinear.declaration import ESTIMATION_ERROR, FOLLOWED, MEASURED, TEST_ERROR
 from presage.protocol.ensemble import Ensemble
 from presage.protocol.observables import Observable
 
@@ -31,6 +31,7 @@ class BilinearEnsemble(Ensemble):
 
     observables = MEASURED
     arrays = ("singular_values",)
+    followed = FOLLOWED
     noun = "matrices"
 
     @property

@@ -12,10 +12,12 @@ import numpy as np
 from presage.laws.numerical_zeros import with_numerical_zeros
 from presage.laws.rectangular_law import RectangularLaw
 from presage.laws.spectral_law import Floats
+from presage.models.bilinear.declaration import FOLLOWED
 from presage.models.bilinear.experiment.bayes_amp import bayes_message_passing
 from presage.models.bilinear.experiment.ensemble import BilinearEnsemble
 from presage.models.bilinear.experiment.measurements import Measurements, draw_labels, draw_measurements
 from presage.models.bilinear.experiment.training import BilinearFit, train_factors, train_proximal
+from presage.models.bilinear.plain_bayes_amp import PlainBayesAMP
 from presage.models.bilinear.problem import BilinearProblem
 from presage.protocol import checks
 from presage.protocol.ensemble import Outcome, Setting, streams, train_ensemble
@@ -48,9 +50,11 @@ def simulate(
         d: shorter side of the matrix; the longer one is ``round(aspect d)``.
         seeds: how many fits (seeds 0, 1, ...), or the seeds themselves.
         trainer: `ProximalGradient` (the default) trains the matrix, which is convex; `LBFGS` its two factors; their
-            `tol` is the relative duality gap at which training stops. `BayesAMP` finds the posterior mean.
+            `tol` is the relative duality gap at which training stops. `BayesAMP` finds the posterior mean, and
+            `PlainBayesAMP` goes towards it in steps that can be followed.
         n_test: fresh samples for the test error, drawn in blocks.
-        keep: "weights" keeps the M of every fit and its target, "history" the loss against the time, a list both.
+        keep: "weights" keeps the M of every fit and its target, "history" the loss against the time, "trajectory" the
+            errors after every step of `PlainBayesAMP`; a list several.
         processes: how many fits are made at a time; the numbers do not depend on it.
         progress: whether to show a bar; by default when standard error is a terminal.
 
@@ -87,12 +91,15 @@ class MatrixSetting(Setting):
     def memory(self) -> float:
         """Bytes of the data of one matrix."""
         T = self.problem.n_tokens
-        return 8.0 * self.n * (self.entries if T is None else 2 * T * (self.d + T))
+        way = self.entries * self.trainer.steps if isinstance(self.trainer, PlainBayesAMP) else 0
+        return 8.0 * (self.n * (self.entries if T is None else 2 * T * (self.d + T)) + way)
 
     @property
     def kept_bytes(self) -> dict[str, float]:
         """M and its target; and a row of two numbers for each step."""
-        return {"weights": 16.0 * self.entries, "history": 16.0 * getattr(self.trainer, "steps", 0)}
+        history = 16.0 * getattr(self.trainer, "steps", 0)
+        known = {"weights": 16.0 * self.entries, "history": history}
+        return {**known, "trajectory": 1.5 * history} if isinstance(self.trainer, PlainBayesAMP) else known
 
     @property
     def size(self) -> str:
@@ -114,7 +121,7 @@ class MatrixSetting(Setting):
             fit = _train(self.trainer, problem, measurements, labels, for_trainer)
             values = {
                 "estimation_error": float(np.sum((fit.M - M_0) ** 2)) / sqrt(measurements.entries),
-                "test_error": _test_error(problem, M_0, fit.M, self.n_test, for_test, threads),
+                "test_error": _test_errors(problem, M_0, [fit.M], self.n_test, for_test, threads)[0],
                 "train_loss": fit.loss / measurements.entries,
                 "train_error": fit.error / self.n,
                 "rank": fit.rank,
@@ -126,13 +133,25 @@ class MatrixSetting(Setting):
         if not self.trainer.minimises:
             stopped = "Bayes message passing still moves at its last step: use more damping or steps."
         units = (1.0, float(measurements.entries) if self.trainer.minimises else 1.0)  # those of `train_loss`
-        kept = {"weights": fit.M, "targets": M_0, "history": fit.history / units}
-        return Outcome(seed, values, () if fit.converged else (stopped,), kept)
+
+        def followed() -> Floats:
+            """Rows (step, each of FOLLOWED), all tested on the same fresh samples."""
+            errors = [float(np.sum((M - M_0) ** 2)) / sqrt(measurements.entries) for M in fit.way]
+            tested = _test_errors(problem, M_0, fit.way, self.n_test, streams(seed, d, 5)[-1], threads)
+            columns = {"test_error": tested, "estimation_error": errors}
+            return np.column_stack([np.arange(len(fit.way)), *(columns[one.name] for one in FOLLOWED)])
+
+        kept = {"weights": fit.M, "targets": M_0, "history": fit.history / units, "trajectory": followed}
+        as_told = isinstance(self.trainer, PlainBayesAMP)  # it ends after its steps, and is no fit
+        return Outcome(seed, values, () if fit.converged or as_told else (stopped,), kept)
 
 
 def _train(
     trainer: Any, problem: BilinearProblem, measurements: Measurements, labels: Floats, rng: np.random.Generator
 ) -> BilinearFit:
+    if isinstance(trainer, PlainBayesAMP):
+        plain = BayesAMP(trainer.denoiser, noise=problem.noise, steps=trainer.steps, damping=0.0)
+        return _posterior_mean(plain, measurements, labels)
     if isinstance(trainer, BayesAMP):
         return _posterior_mean(trainer, measurements, labels)
     options = {"tol": trainer.tol, "steps": trainer.steps}
@@ -143,19 +162,20 @@ def _train(
 
 def _posterior_mean(trainer: BayesAMP, measurements: Measurements, labels: Floats) -> BilinearFit:
     """All steps of message passing; it has settled if the last one moves the matrix by little."""
-    before = M = np.zeros(measurements.shape)
-    count, history = 0, History()
+    way, history = [np.zeros(measurements.shape)], History()
     for state in bayes_message_passing(
         measurements, labels, trainer.noise or 0.0, trainer.denoiser, steps=trainer.steps, damping=trainer.damping
     ):
-        before, M, count = M, state.M, count + 1
+        way.append(state.M)
         history.record(state.V)
-    if count < trainer.steps:
+    *_, before, M = way
+    if len(way) <= trainer.steps:
         raise TrainError("Message passing left the finite numbers.", "Use more damping, or a little <noise>.")
     moved = float(np.linalg.norm(M - before)) / max(float(np.linalg.norm(M)), 1e-300)
     error = float(np.sum((measurements.forward(M) - labels) ** 2))
     rank = float(np.mean(_singular_values(M) > 0))
-    return BilinearFit(M, error, error, nan, rank, count, moved <= max(trainer.tol, HOVERING), history.rows)
+    settled = moved <= max(trainer.tol, HOVERING)
+    return BilinearFit(M, error, error, nan, rank, trainer.steps, settled, history.rows, tuple(way))
 
 
 def _singular_values(M: Floats) -> Floats:
@@ -163,17 +183,20 @@ def _singular_values(M: Floats) -> Floats:
     return with_numerical_zeros(np.linalg.svd(M, compute_uv=False), max(M.shape))
 
 
-def _test_error(
-    problem: BilinearProblem, M_0: Floats, M: Floats, n_test: int, rng: np.random.Generator, threads: int
-) -> float:
+def _test_errors(
+    problem: BilinearProblem, M_0: Floats, fits: Sequence[Floats], n_test: int, rng: np.random.Generator, threads: int
+) -> list[float]:
+    """Test error of each of several fits, all on the same fresh samples."""
     d = M_0.shape[1]
     numbers = M_0.size if problem.n_tokens is None else 2 * problem.n_tokens * d
     block = max(1, int(BLOCK_BYTES / (8 * numbers)))
-    total = 0.0
+    total = [0.0] * len(fits)
     for start in range(0, n_test, block):
         fresh = draw_measurements(problem, d, min(block, n_test - start), rng, threads=threads)
-        total += float(np.sum((draw_labels(fresh, M_0, problem.noise, rng) - fresh.forward(M)) ** 2))
-    return total / n_test
+        labels = draw_labels(fresh, M_0, problem.noise, rng)
+        here = [float(np.sum((labels - fresh.forward(M)) ** 2)) for M in fits]
+        total = [before + more for before, more in zip(total, here, strict=True)]
+    return [one / n_test for one in total]
 
 
 def _decay(problem: BilinearProblem) -> float:
@@ -193,13 +216,13 @@ def _setting(problem: BilinearProblem, d: Any, trainer: Any, n_test: Any) -> Mat
     checks.instance(
         "trainer",
         trainer,
-        (ProximalGradient, LBFGS, BayesAMP),
+        (ProximalGradient, LBFGS, BayesAMP, PlainBayesAMP),
         reason="these know matrices without symmetry",
         remedy="Leave it out, or use <trainer=ProximalGradient()>.",
     )
     if trainer.minimises:
         _decay(problem)
-    else:
+    elif isinstance(trainer, BayesAMP):
         trainer = trainer.for_problem(problem.noise, RectangularLaw)
     d = checks.integer("d", d, at_least=2, reason="it is the shorter side of the matrix", remedy="Use <d=40>.")
     n_test = checks.integer(

@@ -32,6 +32,7 @@ class BilinearFit:
     steps: int
     converged: bool
     history: Floats = field(repr=False)  # rows (seconds, whole loss), one a step
+    way: tuple[Floats, ...] = field(default=(), repr=False)  # of messages: M before the first step and after each
 
 
 class _Loss:
