@@ -39,6 +39,7 @@ from presage.cli import (
     spectrum,
     sweep,
     training,
+    trajectory,
 )
 from presage.cli.app import app
 from presage.cli.errors import CommandError, in_options, option, told
@@ -913,13 +914,13 @@ def test_a_fault_of_presage_is_told_apart_and_can_be_traced(monkeypatch):
     assert isinstance(result.exception, TypeError)
 
 
-NAMES = ["solve", "curve", "spectrum", "thresholds", "bayes", "scaling", "simulate", "compare", "sweep"]
+NAMES = ["solve", "curve", "spectrum", "thresholds", "bayes", "scaling", "trajectory", "simulate", "compare", "sweep"]
 NAMES += ["classify", "figure", "page", "where", "cite", "demo"]
 
 
 EXAMPLES = {
     name: lines
-    for module in (predictions, scaling, spectrum, training, sweep, classify, figure, page, lookup)
+    for module in (predictions, scaling, spectrum, training, trajectory, sweep, classify, figure, page, lookup)
     for name, lines in module.EXAMPLES.items()
 }
 
@@ -942,7 +943,7 @@ def test_every_command_is_there_with_an_example():
 def test_problem_options_have_one_wording_everywhere():
     """Commands that take a problem take the same options, described by the same words."""
     described: dict[str, set[str]] = {}
-    for name in ("solve", "curve", "spectrum", "thresholds", "bayes", "scaling", "simulate", "compare", "sweep"):
+    for name in NAMES[: NAMES.index("sweep") + 1]:
         command = commands()[name]
         arguments = ["solve"] if name == "sweep" else []
         for param in command.get_params(command.make_context(name, arguments)):

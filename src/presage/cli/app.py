@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from presage.cli import classify, figure, lookup, page, predictions, scaling, spectrum, sweep, training
+from presage.cli import classify, figure, lookup, page, predictions, scaling, spectrum, sweep, training, trajectory
 from presage.cli.errors import (
     DONE,
     FAILED,
@@ -164,6 +164,7 @@ for _module, _command, _cls in (
     (predictions, predictions.thresholds, ProblemCommand),
     (predictions, predictions.bayes, ProblemCommand),
     (scaling, scaling.scaling, ProblemCommand),
+    (trajectory, trajectory.trajectory, ProblemCommand),
     (training, training.simulate, ProblemCommand),
     (training, training.compare, ProblemCommand),
     (sweep, sweep.sweep, ProblemCommand),

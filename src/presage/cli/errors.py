@@ -25,6 +25,7 @@ COMMANDS = {  # where a verb of the library is asked for
     "bayes_optimal": "presage bayes",
     "thresholds": "presage thresholds",
     "scaling": "presage scaling",
+    "trajectory": "presage trajectory",
     "simulate": "presage simulate",
 }
 OPTIONS = {"n_tokens": "--tokens", "processes": "--workers", "executor": "--dask"}  # that are not named as the argument

@@ -47,6 +47,7 @@ ANSWERS = {  # what a verb gives, in words
     "bayes_optimal": "the Bayes-optimal answer",
     "thresholds": "the thresholds",
     "scaling": "the scaling law",
+    "trajectory": "the steps of the training",
     "ridgeless": "the limit of vanishing regularisation",
     "optimal_regularization": "the answer at the best regularisation, which is searched for",
 }

@@ -20,6 +20,8 @@ from presage.plots.spectrum import spectrum_panel
 from presage.plots.spectrum_type import spectrum_type_panels
 from presage.plots.table import table_panels
 from presage.plots.thresholds import thresholds_panel
+from presage.plots.trajectory import compared_panels as followed_panels
+from presage.plots.trajectory import trajectory_panels
 from presage.plots.values import Value, values_panel
 from presage.protocol import checks
 from presage.protocol.columns import Columns
@@ -34,6 +36,8 @@ from presage.protocol.recovery import Recovery
 from presage.protocol.scaling import Scaling
 from presage.protocol.tabulated import is_optimum
 from presage.protocol.trained_elsewhere import TrainedElsewhere
+from presage.protocol.trajectory import Trajectory
+from presage.protocol.trajectory_comparison import TrajectoryComparison
 from presage.spectra.ensemble_type import EnsembleType
 from presage.spectra.spectrum_type import SpectrumType
 
@@ -50,7 +54,8 @@ def plot(result: Any, *, ax: Any = None, show: str | Sequence[str] | None = None
     networks trained elsewhere as a histogram over the predicted law, with the outliers marked; the type of a spectrum
     as a histogram with the fitted bulk and, beside it, the tail that was fitted;
     sequential recovery as the features against the samples and the staircase of their number; the features of a target
-    as what is learned along each and its error, with the networks where they were compared;
+    as what is learned along each and its error, with the networks where they were compared; a trajectory as its
+    observables against the steps of the training, with the networks where they were compared;
     the table of a sweep as curves with error bands, or as a map over two grids of numbers; a law as its density.
 
     Args:
@@ -196,6 +201,8 @@ def _of_columns(table: Columns, show: Sequence[str]) -> list[Panel]:
         Recovery: recovery_panels,
         FeatureTable: feature_panels,
         FeatureComparison: compared_panels,
+        Trajectory: trajectory_panels,
+        TrajectoryComparison: followed_panels,
     }
     drawn = kinds.get(type(table))
     if drawn is None:

@@ -55,7 +55,7 @@ WEIGHT_DECAY = Number(
     example=0.01,
     reason="it multiplies the squared norm of both factors",
     remedy="Use for example <weight_decay=0.1>, <weight_decay=0.0> for its limit, or None where nothing is trained.",
-    plays_no_part_in=("bayes_optimal", "thresholds"),
+    plays_no_part_in=("bayes_optimal", "thresholds", "trajectory"),
     span=(1e-4, 10.0),
 )
 N_TOKENS = Number(

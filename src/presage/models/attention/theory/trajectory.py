@@ -34,6 +34,10 @@ JUMPS = (
     "the proximal map of some samples jumps on the way, where state evolution is a heuristic: messages of finite "
     "networks may go another way."
 )
+ONE_TOKEN = (
+    "with one token a sample its length fluctuates, an effect of about 10/d a step: without damping, networks of "
+    "d < 100 or so drift away from this way."
+)
 
 
 class Step(NamedTuple):
@@ -103,7 +107,7 @@ def trajectory(problem: Problem, *, steps: int = PlainAMP.steps, seed: int = 0) 
         table = np.array([[_observed(step, one.name) for step in way] for way in ways])
         values[one.name], bars[one.name] = _grids(table) if regular else _scattered(table)
     jumps = max(step.averages.jumps for way in ways for step in way)
-    notes = (JUMPS,) if jumps > JUMPING else ()
+    notes = (*((JUMPS,) if jumps > JUMPING else ()), *((ONE_TOKEN,) if problem.channel.n_tokens == 1 else ()))
     return Trajectory(problem, trainer, FOLLOWED, np.arange(trainer.steps + 1.0), values, bars, notes)
 
 

@@ -1,0 +1,103 @@
+"""`presage trajectory`: what a training shows after every step, predicted, and networks that take the same steps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from presage.cli.errors import CommandError, InterruptionError
+from presage.cli.options import Given, takes_problem
+from presage.cli.output import Csv, Json, Plot, check_format, check_picture, emit, heading, say, table, tell_caveats
+from presage.cli.training import PANEL, Seeds, Workers, dimensions, seed_numbers
+from presage.protocol import numbers
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+EXAMPLES = {
+    "trajectory": (
+        "presage trajectory --noise 0.5 --steps 10",
+        "presage trajectory --noise 0.5 --steps 6 --d 20,40 --plot way.png",
+    ),
+}
+MOST_ROWS = 24  # of a table on the screen; beyond it has every second row, or third ...
+Steps = Annotated[int, typer.Option("--steps", help="Steps of the training that are followed.")]
+Sizes = Annotated[
+    str | None,
+    typer.Option(
+        "--d",
+        help="Train networks of these dimensions too, and set them beside the prediction.",
+        show_default=False,
+        rich_help_panel=PANEL,
+    ),
+]
+
+
+@takes_problem
+def trajectory(
+    given: Given,
+    steps: Steps = 20,
+    d: Sizes = None,
+    seeds: Seeds = "8",
+    workers: Workers = None,
+    json: Json = False,
+    csv: Csv = False,
+    plot: Plot = None,
+) -> None:
+    """Predict what a training shows after every step; with --d, train networks that take the same steps."""
+    check_format(json, csv)
+    check_picture(plot)
+    given.must_answer("trajectory")
+    given = given.without_what_plays_no_part_in("trajectory")
+    import presage as ps
+
+    if d is None and workers is not None:
+        raise CommandError("`--workers` is for networks, and none are trained. Add --d 50,100, or leave it out.")
+    sizes, count = ([], 0) if d is None else (dimensions(given, d, d), seed_numbers(seeds))
+    if d is not None and count == 1:
+        raise CommandError(
+            "`--seeds` must be at least 2 here: one network has no standard error to compare by. "
+            f"Got --seeds {seeds}. Use for example --seeds 8."
+        )
+    problem = given.problem()
+    found: Any = ps.trajectory(problem, steps=steps)
+    if sizes:
+        found = ps.compare(found, *(_followed(problem, found, size, count, workers) for size in sorted(sizes)))
+    caveats = [*given.idle, *found.caveats]
+
+    def human(out: Console) -> None:
+        say(out, given.title())
+        say(out, found.head)
+        columns = [name for name in found.meanings if not sizes or not name.endswith("_error")]
+        every = -(-len(found) // MOST_ROWS)
+        shown = [[numbers.text(float(found.column(name)[k])) for name in columns] for k in range(0, len(found), every)]
+        table(out, [heading(name) for name in columns], shown, stay=2)
+        if every > 1:
+            say(out, f"one step of {every} is shown: --csv and --json have all {len(found)}")
+        tell_caveats(out, caveats)
+
+    columns = {name: found.column(name).tolist() for name in found.meanings}
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    content: dict[str, Any] = {
+        "problem": given.described(),
+        "trainer": str(found.solution.trainer if sizes else found.trainer),
+    }
+    if sizes:
+        content |= {"d": sizes, "agrees": found.agrees, "limit": found.limit}
+    emit({**content, "columns": columns, "caveats": caveats}, rows, human, json=json, csv=csv)
+    if plot is not None:
+        from presage.cli import pictures
+        from presage.plots.plot import panels_of
+
+        pictures.draw(plot, given.title(), lambda: panels_of(found), quiet=json or csv)
+
+
+def _followed(problem: Any, way: Any, d: int, seeds: int | list[int], workers: int | None) -> Any:
+    """Networks that take the steps of a trajectory; Ctrl-C says what is lost."""
+    import presage as ps
+
+    try:
+        return ps.simulate(problem, d=d, seeds=seeds, trainer=way.trainer, keep="trajectory", processes=workers)
+    except KeyboardInterrupt:
+        raise InterruptionError("Interrupted; the networks trained so far are lost.") from None

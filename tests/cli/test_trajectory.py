@@ -1,0 +1,67 @@
+"""`presage trajectory`: what the library says of every step: a table, JSON and CSV, a picture, networks beside it."""
+
+from __future__ import annotations
+
+import pytest
+
+import presage as ps
+from tests.cli.test_cli import from_csv, from_json, picture, run
+
+NETWORK = ("--model", "quadratic", "--noise", "0.5", "--weight-decay", "0.1", "--alpha", "1")
+KNOWN = ps.quadratic_network(ps.MarchenkoPastur(0.5), alpha=1.0, weight_decay=0.1, noise=0.5)
+
+
+def test_it_is_what_the_library_says():
+    found, own = from_json("trajectory", *NETWORK, "--steps", "5"), ps.trajectory(KNOWN, steps=5)
+    assert found["trainer"] == "PlainAMP(steps=5)"
+    for name in own.meanings:
+        assert found["columns"][name] == pytest.approx(own.column(name).tolist())
+    assert found["caveats"] == list(own.caveats)
+    rows = from_csv("trajectory", *NETWORK, "--steps", "5")
+    assert [float(row["rank"]) for row in rows] == pytest.approx(own.rank.tolist())
+    assert "at 6 times, up to step 5 of PlainAMP(steps=5)" in " ".join(
+        run("trajectory", *NETWORK, "--steps", "5").stdout.split()
+    )
+
+
+def test_networks_are_set_beside_it(tmp_path):
+    place = tmp_path / "way.png"
+    arguments = ("trajectory", *NETWORK, "--steps", "4", "--d", "20,40", "--seeds", "3", "--workers", "1")
+    found = from_json(*arguments)
+    own = ps.trajectory(KNOWN, steps=4)
+    networks = [ps.simulate(KNOWN, d=d, seeds=3, trainer=own.trainer, keep="trajectory", processes=1) for d in (20, 40)]
+    compared = ps.compare(own, *networks)
+    assert found["agrees"] is compared.agrees
+    assert found["columns"]["rank_z"] == pytest.approx(compared.column("rank_z").tolist())
+    words = " ".join(run(*arguments, "--plot", str(place)).stdout.split())
+    assert "beside networks of d = 20 and 40" in words
+    assert "where agreement ends" in words
+    picture(place)
+
+
+def test_long_ways_are_thinned_on_the_screen_alone():
+    out = run("trajectory", *NETWORK, "--steps", "60").stdout
+    assert "one step of 3 is shown: --csv and --json have all 61" in " ".join(out.split())
+    assert len(from_csv("trajectory", *NETWORK, "--steps", "60")) == 61
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--steps", "0"), "`--steps` must be a whole number >= 1 and <= 1000"),
+        (("--workers", "2"), "`--workers` is for networks, and none are trained. Add --d 50,100"),
+        (("--d", "20", "--seeds", "1"), "`--seeds` must be at least 2 here"),
+        (("--d", "20,x"), "`--d` must be whole numbers"),
+        (("--json", "--csv"), "exclude each other"),
+        (("--model", "hardmax"), "--model hardmax has no `presage trajectory`: its output has no slope"),
+        (("--model", "pooling"), "--model pooling has no `presage trajectory`"),
+        (("--weight-decay", "0"), "`--weight-decay` must be above 0 here"),
+    ],
+)
+def test_mistakes_are_told(arguments, sentence):
+    assert sentence in " ".join(run("trajectory", *arguments, code=2).stderr.split())
+
+
+def test_what_plays_no_part_is_told():
+    found = from_json("trajectory", "--model", "bilinear", "--weight-decay", "0.1", "--steps", "2")
+    assert "--weight-decay plays no part in the steps of the training." in found["caveats"]
