@@ -15,47 +15,19 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("MKL_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-import argparse
-import datetime
-import time
-from pathlib import Path
-
 import numpy as np
 
 import features_compositional
 import features_multi_index
 import features_random_hierarchy
 import presage as ps
-from report import (
-    HEADER,
-    Check,
-    Company,
-    Row,
-    machine,
-    markdown_table,
-    prose,
-    side_by_side,
-    span,
-    text_table,
-    times,
-    verdict,
-    write,
-)
+from report import Row, side_by_side
+from table_page import row, rows_of, run
 
-ROOT = Path(__file__).resolve().parents[1]
-OUTPUT = ROOT / "docs" / "benchmarks-features.md"
 D, TOKENS = 800, 16
 POOLING = ps.attention_pooling(
     ps.CausalPooling(1.0), alpha=2.0, vocabulary=2.0, signal=1.0, classes=ps.AlignedTokens(1.0, 0.8), n_tokens=TOKENS
 )
-
-
-def row(work: str, most: float | None, seconds: float, plain: float | None, words: str, note: str) -> Row:
-    """A line: what may be taken, what was taken, and how much longer the straightforward version takes."""
-    ratio = "" if plain is None else f"; straightforward {span(plain)}: {times(plain / seconds)}"
-    checks = () if most is None else (Check("time", seconds <= most),)
-    required = "" if most is None else f"<= {span(most)}"
-    return Row(work, required, f"{span(seconds)}{ratio}{f'; {words}' if words else ''}", checks, f"**{work}**: {note}")
 
 
 def spiked_rows() -> list[Row]:
@@ -145,50 +117,23 @@ def rows_of_models(quick: bool) -> list[Row]:
         *features_compositional.rows(quick=quick),
         *features_random_hierarchy.rows(),
     ]
-    return [
-        row(one["work"], one["reach"], one["seconds"], one["plain_seconds"], one.get("words", ""), one["note"])
-        for one in measured
-    ]
+    return rows_of(measured)
 
 
-def document(rows: list[Row], machine_line: str, seconds: float, others: float) -> str:
-    """The page."""
-    parts = [
-        "# Benchmarks of features one by one",
-        prose(
-            """Pooling, multi-index targets, compositional targets and random hierarchies: one run on one machine, each
-            beside a straightforward NumPy version of the same computation."""
-        ),
-        f"Written by `make bench` on {datetime.date.today().isoformat()}, in {span(seconds)}: run again, do not edit.",
-        f"Machine: {machine_line}; other work took {100.0 * others:.0f} % of its cores during the run.",
-        prose(
-            """Times are CPU seconds of one call on one core, the median of several after a warm-up call, unless a row
-            says otherwise; what is compared is timed by turns."""
-        ),
-        markdown_table([HEADER, *(one.cells for one in rows)]),
-        verdict(rows),
-        "## What each row is",
-        "\n".join(f"- {prose(one.note)}" for one in rows if one.note),
-    ]
-    return "\n\n".join(parts) + "\n"
+def measure(quick: bool) -> list[Row]:
+    """Every row."""
+    return [*spiked_rows(), *pooling_rows(), *rows_of_models(quick)]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="without what takes minutes; print, write nothing")
-    parser.add_argument("--output", type=Path, help="where to write the page (default: docs/benchmarks-features.md)")
-    arguments = parser.parse_args()
-    began, machine_line, company = time.perf_counter(), machine("one thread a process"), Company()
-    rows = [*spiked_rows(), *pooling_rows(), *rows_of_models(arguments.quick)]
-    others = company.share
-    print(f"{machine_line}; other work {100.0 * others:.0f} %")
-    print(text_table([HEADER, *(one.cells for one in rows)], most=40))
-    print("\n" + verdict(rows))
-    path = arguments.output or (None if arguments.quick else OUTPUT)
-    if path is not None:
-        write(path, document(rows, machine_line, time.perf_counter() - began, others))
-        print(f"\nwritten to {path.name}")
-
+ABOUT = """Pooling, multi-index targets, compositional targets and random hierarchies: one run on one machine, each
+beside a straightforward NumPy version of the same computation."""
 
 if __name__ == "__main__":
-    main()
+    run(
+        __doc__,
+        "Benchmarks of features one by one",
+        ABOUT,
+        "benchmarks-features.md",
+        measure,
+        quick="without what takes minutes",
+    )

@@ -15,37 +15,18 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("MKL_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-import argparse
-import datetime
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 import presage as ps
 from presage.spectra.curve import Curve
 from presage.spectra.quadrature import panels
-from report import (
-    HEADER,
-    Check,
-    Company,
-    Row,
-    machine,
-    markdown_table,
-    prose,
-    side_by_side,
-    span,
-    text_table,
-    timed,
-    times,
-    verdict,
-    write,
-)
+from report import Check, Row, side_by_side, span, timed, times
+from table_page import run
 
-ROOT = Path(__file__).resolve().parents[1]
-OUTPUT = ROOT / "docs" / "benchmarks-scaling.md"
 NOISE = 0.5
 DRAWS, SAMPLED = 4, 1000  # matrices that are sampled, and their size
 
@@ -173,45 +154,24 @@ def map_row(points: int) -> Row:
     return Row(f"{points} x {points} phase map, d = 1000", "<= 30 s", told, (Check("time", reached),), note)
 
 
-def document(rows: list[Row], machine_line: str, seconds: float, others: float) -> str:
-    parts = [
-        "# Benchmarks of power-law targets",
-        prose(
-            """Targets of up to a million eigenvalues, in any phase: one run on one machine, beside the method before
-            (quadrature along every band of the spectrum) and beside sampled matrices."""
-        ),
-        f"Written by `make bench` on {datetime.date.today().isoformat()}, in {span(seconds)}: run again, do not edit.",
-        f"Machine: {machine_line}; other work took {100.0 * others:.0f} % of its cores during the run.",
-        prose(
-            """Times are CPU seconds of one call on one core: the median, and in brackets the least, of several after a
-            warm-up call; wall time only where the table says so. What is compared is timed by turns, and a ratio is
-            the median of those of the rounds. Features and types of spectra are in [the other
-            table](benchmarks-core.md)."""
-        ),
-        markdown_table([HEADER, *(row.cells for row in rows)]),
-        verdict(rows),
-        "## What each row is",
-        "\n".join(f"- {prose(row.note)}" for row in rows if row.note),
-    ]
-    return "\n\n".join(parts) + "\n"
+def measure(quick: bool) -> list[Row]:
+    """Every row."""
+    return [*point_rows(quick), sampling_row(), map_row(10 if quick else 40)]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="smaller map, no method before; print, write nothing")
-    parser.add_argument("--output", type=Path, help="where to write the page (default: docs/benchmarks-scaling.md)")
-    arguments = parser.parse_args()
-    began, machine_line, company = time.perf_counter(), machine("one thread a process"), Company()
-    rows = [*point_rows(arguments.quick), sampling_row(), map_row(10 if arguments.quick else 40)]
-    others = company.share
-    print(f"{machine_line}; other work {100.0 * others:.0f} %")
-    print(text_table([HEADER, *(row.cells for row in rows)], most=40))
-    print("\n" + verdict(rows))
-    path = arguments.output or (None if arguments.quick else OUTPUT)
-    if path is not None:
-        write(path, document(rows, machine_line, time.perf_counter() - began, others))
-        print(f"\nwritten to {path.name}")
-
+ABOUT = """Targets of up to a million eigenvalues, in any phase: one run on one machine, beside the method before
+(quadrature along every band of the spectrum) and beside sampled matrices."""
+HOW_TIMED = """Times are CPU seconds of one call on one core: the median, and in brackets the least, of several after
+a warm-up call; wall time only where the table says so. What is compared is timed by turns, and a ratio is the median
+of those of the rounds. Features and types of spectra are in [the other table](benchmarks-core.md)."""
 
 if __name__ == "__main__":
-    main()
+    run(
+        __doc__,
+        "Benchmarks of power-law targets",
+        ABOUT,
+        "benchmarks-scaling.md",
+        measure,
+        quick="smaller map, no method before",
+        how_timed=HOW_TIMED,
+    )
