@@ -161,6 +161,20 @@ def test_a_point_of_a_curve_that_fails_has_its_reason(tab):
     assert "values" in found[2]
 
 
+def test_a_way_is_what_trajectory_says(client, tab):
+    (found,) = of_kind(tab.ask("way", "quadratic", steps=6), "way")
+    problem = ps.quadratic_network(ps.MarchenkoPastur(0.5), alpha=0.5, weight_decay=0.01, noise=0.5)
+    own = ps.trajectory(problem, steps=6)
+    assert found["trainer"] == "PlainAMP(steps=6)"
+    assert found["times"] == own.times.tolist()
+    for name, value in own.values.items():
+        assert found["columns"][name][0] == pytest.approx(value.tolist(), rel=1e-8)
+    assert found["caveats"] == list(own.caveats)
+    before = client.app.state.remembered.size
+    assert of_kind(tab.ask("way", "quadratic", steps=6), "way")[0]["columns"] == found["columns"]
+    assert client.app.state.remembered.size == before
+
+
 def test_a_map_is_filled_coarse_to_fine(tab):
     ranges = {"across_range": [0.1, 10.0], "up_range": [1e-3, 1.0]}
     said = tab.ask("map", "quadratic", across="alpha", up="weight_decay", side=9, **ranges)
@@ -176,6 +190,12 @@ def test_a_map_is_filled_coarse_to_fine(tab):
     ("asked", "words"),
     [
         ({"ask": "map", "across": "alpha", "up": "alpha", "side": 5}, "A map needs two fields"),
+        ({"ask": "way", "steps": 201}, "`steps` must be at most 200"),
+        ({"ask": "way", "steps": 0}, "`steps` must be"),
+        (
+            {"ask": "way", "model": "hardmax", "fields": {}, "steps": 3},
+            "hardmax cannot be followed step by step: its output has no",
+        ),
         ({"ask": "map", "across": "alpha", "up": "noise", "side": 61}, "`side` must be at most 60"),
         ({"ask": "curve", "along": "alpha", "low": 1.0, "high": 2.0, "points": 1000}, "`points` must be at most 200"),
         ({"ask": "curve", "along": "target", "low": 1.0, "high": 2.0, "points": 5}, "is no number of attention"),

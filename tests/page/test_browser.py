@@ -232,6 +232,26 @@ def test_a_phase_diagram_fills_and_hands_its_place_over(page):
     page.until(lambda: page.shown["asked"]["fields"]["alpha"] != "0.5", "that the sliders follow")
 
 
+def test_a_training_is_followed_step_by_step(page, address):
+    page.click("#way-panel summary")
+    page.type("#way-steps", "12")
+    page.until(lambda: page.js("return window.presage.way?.times.length") == 13, "the steps")
+    found = page.js("return window.presage.way")
+    own = ps.trajectory(PROBLEM, steps=12)
+    assert found["columns"]["test_error"][0] == pytest.approx(own.test_error.tolist(), rel=1e-8)
+    page.until(lambda: "after 12 steps" in page.js("return document.querySelector('#way').ariaLabel"), "its words")
+    page.shoot("page-way", "#way-panel")
+    page.field("noise", "0.9")
+    other = ps.trajectory(PROBLEM.replace(noise=0.9), steps=12).test_error[-1]
+    last = "return window.presage.way.columns.test_error[0][12]"
+    page.until(lambda: page.js(last) == pytest.approx(other, rel=1e-8), "that it follows the slider")
+    link = page.js("return location.hash")
+    assert "way.open=1" in link
+    assert "way.steps=12" in link
+    page.choose("#model", "pooling")
+    page.until(lambda: page.js("return document.querySelector('#way-panel').hidden"), "that it is gone")
+
+
 def test_networks_are_trained_beside_the_prediction_and_compared(page):
     page.type("#train-d", "30, 50", enter=False)
     page.type("#train-seeds", "4", enter=False)

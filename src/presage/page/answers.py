@@ -91,6 +91,23 @@ def _cell(asked: Asked, place: Mapping[str, float], verb: str, draft: bool) -> d
     }
 
 
+def way(tell: Tell, model: str, fields: Mapping[str, str], steps: int) -> None:
+    """What a training shows after every step."""
+    import presage as ps
+
+    found = ps.trajectory(Asked(model, fields).problem(), steps=steps)
+    pairs = {one.name: (found.values[one.name], found.error_bars[one.name]) for one in found.observables}
+    tell(
+        {
+            "kind": "way",
+            "times": found.times.tolist(),
+            "trainer": str(found.trainer),
+            "columns": {name: [value.tolist(), bar.tolist()] for name, (value, bar) in pairs.items()},
+            "caveats": list(dict.fromkeys(found.caveats)),
+        }
+    )
+
+
 def marks(tell: Tell, model: str, fields: Mapping[str, str], low: float, high: float) -> None:
     """The thresholds of a problem between two numbers of samples."""
     found = thresholds_within(Asked(model, fields).problem(), low, high)

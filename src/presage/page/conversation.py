@@ -81,7 +81,7 @@ class Conversation:
         await self._send(json.dumps({"id": number, **plain(content)}, allow_nan=False))
 
     async def _answer(self, asked: Message) -> None:
-        answer = {"point": self._point, "curve": self._curve, "map": self._map, "train": self._train}
+        answer = {"point": self._point, "curve": self._curve, "map": self._map, "way": self._way, "train": self._train}
         try:
             await answer.get(asked.ask, self._take)(asked)
         except UnreadableError as error:
@@ -150,6 +150,20 @@ class Conversation:
         cells = coarse_to_fine_cells(len(across.places), len(up.places))
         places = {(i, j): {across.field: across.places[i], up.field: up.places[j]} for i, j in cells}
         await self._spread(asked, places, None, True, MAP, {})
+
+    async def _way(self, asked: Message) -> None:
+        """What a training shows after every step, predicted."""
+        problem = Asked(asked.model, asked.fields)
+        steps = within("steps", asked.whole("steps"))
+        reason = problem.chosen.lacks("trajectory")
+        if reason is not None:
+            raise FieldError(None, f"{asked.model} cannot be followed step by step: {reason}. Choose another model.")
+        known_by = key(asked.model, asked.fields, "way", steps)
+        answer = self._remembered.get(known_by)
+        if answer is None:
+            answer = await self._answering.answer("way", CURVE, model=asked.model, fields=asked.fields, steps=steps)
+            self._remembered.put(known_by, answer)
+        await self._tell(asked.number, answer)
 
     async def _spread(
         self,

@@ -60,9 +60,17 @@ def _model(chosen: Chosen) -> dict[str, Any]:
             for other, words in BESIDE.items()
             if other != verb and chosen.lacks(other) is None
         ],
+        "followed": _followed(chosen),
         "trainers": trainers,
         "untrainable": None if trainers else chosen.lacks("simulate"),  # a model may train in one way without a name
     }
+
+
+def _followed(chosen: Chosen) -> list[dict[str, Any]]:
+    """What a training shows after every step; nothing where that is not predicted."""
+    if chosen.model is None or chosen.lacks("trajectory") is not None:
+        return []
+    return [_observable(one) for one in chosen.model.observables.get("trajectory", ())]
 
 
 def _trainers(chosen: Chosen) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from presage.page.bounds import BOUNDS
 
 DEEPEST = 8  # lists in lists of a message
-ASKED = ("point", "curve", "map", "train", "take", "stop")
+ASKED = ("point", "curve", "map", "way", "train", "take", "stop")
 LONGEST_NAME = 200  # letters of a model or a field
 
 

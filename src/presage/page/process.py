@@ -26,6 +26,7 @@ ANSWERS = {
     "point": "presage.page.answers:point",
     "cells": "presage.page.answers:cells",
     "marks": "presage.page.answers:marks",
+    "way": "presage.page.answers:way",
     "train": "presage.page.trained:train",
     "take": "presage.page.taken:take",
     "values": "presage.page.values:values",

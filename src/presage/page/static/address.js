@@ -5,6 +5,7 @@ import { curveSettings, fillSettings } from "./curve.js";
 import { fillMapSettings, mapSettings } from "./map.js";
 import { announce, chooseModel, modelNamed, on, state } from "./state.js";
 import { fillTraining, trainingSettings } from "./training.js";
+import { fillWaySettings, waySettings } from "./way.js";
 
 const LONGEST = 6000;
 
@@ -43,8 +44,10 @@ export function readAddress(fallback) {
     fillSettings(isStrange ? {} : group("curve"));
     fillMapSettings(isStrange ? {} : group("map"));
     fillTraining(isStrange ? {} : group("train"));
+    fillWaySettings(isStrange ? {} : group("way"));
     announce("settings");
     announce("map-settings");
+    announce("way-settings");
   }
   strange = isStrange ? { stands: hash() } : null;
   if (strange) say(byId("link-note"), `This link names no model of this page: ${texts.get("model") ?? location.hash}.`);
@@ -67,7 +70,7 @@ function hash() {
     if (!state.off.has(field.name)) parts.push([field.name, state.texts[field.name]]);
     else if (field.begin !== null) parts.push([field.name, ""]);
   }
-  for (const [prefix, settings] of [["curve", curveSettings()], ["map", mapSettings()], ["train", trainingSettings()]]) {
+  for (const [prefix, settings] of [["curve", curveSettings()], ["map", mapSettings()], ["train", trainingSettings()], ["way", waySettings()]]) {
     for (const [name, text] of Object.entries(settings)) parts.push([`${prefix}.${name}`, text]);
   }
   return `#${parts.map(([name, text]) => `${written(name)}=${written(text)}`).join("&")}`;

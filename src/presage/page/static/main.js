@@ -13,6 +13,7 @@ import { announce, state } from "./state.js";
 import { startTaking } from "./taking.js";
 import { startTheme } from "./theme.js";
 import { startTraining } from "./training.js";
+import { startWay } from "./way.js";
 
 const LOST = "The server does not answer. Trying again…";
 let isPreparing = false;
@@ -87,6 +88,7 @@ async function start() {
   startCurve();
   startMap();
   startTraining();
+  startWay();
   startTaking();
   startPapers();
   startLearned();

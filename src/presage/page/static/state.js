@@ -25,7 +25,7 @@ export const state = {
 };
 
 /** What tests and benchmarks may look at. */
-export const shownToTests = (window.presage = { redraws: 0, shown: null, asked: null, curve: null, map: null, training: null });
+export const shownToTests = (window.presage = { redraws: 0, shown: null, asked: null, curve: null, map: null, training: null, way: null });
 
 /** The declaration of a model by its name. */
 export const modelNamed = (name) => state.models.find((model) => model.name === name);

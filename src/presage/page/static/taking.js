@@ -9,6 +9,7 @@ import { picture } from "./picture.js";
 import { spectrumPanel } from "./spectrum.js";
 import { on, problem, shownToTests, state } from "./state.js";
 import { trainingData, trainingQuestion } from "./training.js";
+import { wayData } from "./way.js";
 
 const REST = 250;
 let askedKey = null;
@@ -93,5 +94,5 @@ async function takeLaw() {
 
 function everything() {
   const { shown } = shownToTests;
-  return { presage: state.version, problem: problem(), link: link(), point: shown, curve: curveData(), map: mapData(), training: trainingData() };
+  return { presage: state.version, problem: problem(), link: link(), point: shown, curve: curveData(), map: mapData(), training: trainingData(), way: wayData() };
 }
