@@ -411,7 +411,13 @@ def test_random_cells_of_the_predictions_can_be_made_again(shipped, figure, part
                 assert np.allclose(made, known, rtol=1e-4, atol=4.0 * allowed + rounding), f"{name} at {cell.coords}"
 
 
-@pytest.mark.parametrize(("figure", "part"), TRAINED)
+LONG = {("attention-4", "trained")}  # by a trainer that takes half a minute
+
+
+@pytest.mark.parametrize(
+    ("figure", "part"),
+    [pytest.param(*one, marks=pytest.mark.slow if one in LONG else ()) for one in TRAINED],
+)
 def test_trained_networks_can_be_made_again(shipped, figure, part):
     problem, where, trainer = TRAINED[figure, part]
     cell = shipped(figure)[part].sel(where)

@@ -47,7 +47,7 @@ def overlaps_of(conjugates: Conjugates, q_0: Floats) -> Overlaps:
 
         v = (ridge + v_hat)^-1,   m = v m_hat q_0,   q = v (m_hat q_0 m_hat' + q_hat) v
 
-    Equation: derived: a coordinate of W minimises ``w ridge w'/2 + w v_hat w'/2 - w.(m_hat w_0 + sqrt(q_hat) xi)``.
+    Equation: derived: a coordinate of W minimises ``w' (ridge + v_hat) w/2 - w' (m_hat w_0 + sqrt(q_hat) xi)``.
     Checked: tests/solving/test_vector_state_evolution.py::test_ridge_regression_of_two_vectors
     """
     m_hat, q_hat, v_hat, ridge = conjugates

@@ -52,7 +52,9 @@ POINTS = {
 }
 
 
-@pytest.mark.parametrize("name", POINTS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name == "causal" else pytest.mark.slow) for name in POINTS]
+)
 def test_pooled_tokens_agree_with_the_theory(name):
     problem = POINTS[name]
     prediction = ps.solve(problem)
@@ -66,6 +68,7 @@ def test_pooled_tokens_agree_with_the_theory(name):
     assert abs(found["top"].a - wrong) > 4 * found["top"].a_error
 
 
+@pytest.mark.slow
 def test_finite_sizes_are_corrected_as_declared():
     """The second eigenvalue is below the edge by d^(-2/3): the line through three sizes ends at the edge."""
     problem = mean_pooling(0.6, alpha=2.0, vocabulary=2.0, signal=1.0, n_tokens=16)

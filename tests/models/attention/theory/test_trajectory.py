@@ -32,6 +32,7 @@ def test_it_begins_with_nothing_learned():
     assert found.test_error[0] == pytest.approx(expected, rel=5e-3)
 
 
+@pytest.mark.slow
 def test_bars_of_scattered_points_hold_the_end():
     found, end = ps.trajectory(THREE, steps=30), ps.solve(THREE)
     for name in ("test_error", "estimation_error"):
