@@ -219,7 +219,7 @@ def plan(given: Given, trainer: str | None, others: dict[str, Any], **at: float)
     import presage as ps
 
     model: Model = given.chosen.model or given.problem(**at).model
-    kind = _kind(trainer, model)
+    kind = trainer_kind(trainer, model)
     minimises = getattr(kind, "minimises", True)
     if minimises:
         given.must_answer("simulate")
@@ -235,7 +235,7 @@ def plan(given: Given, trainer: str | None, others: dict[str, Any], **at: float)
     return Plan(problem, minimises, options, measured)
 
 
-def _kind(name: str | None, model: Model) -> Any:
+def trainer_kind(name: str | None, model: Model) -> Any:
     """The class of a trainer, by default the first of the model; None where it has none to choose from."""
     if name is None:
         return found(next(iter(model.trainers.values()))) if model.trainers else None

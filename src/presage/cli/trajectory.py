@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from presage.cli import grids
 from presage.cli.errors import CommandError, InterruptionError
 from presage.cli.options import Given, takes_problem
 from presage.cli.output import Csv, Json, Plot, check_format, check_picture, emit, heading, say, table, tell_caveats
-from presage.cli.training import PANEL, Seeds, Workers, dimensions, seed_numbers
+from presage.cli.training import PANEL, Seeds, Workers, dimensions, seed_numbers, trainer_kind
 from presage.protocol import numbers
 
 if TYPE_CHECKING:
@@ -23,6 +25,15 @@ EXAMPLES = {
 }
 MOST_ROWS = 24  # of a table on the screen; beyond it has every second row, or third ...
 Steps = Annotated[int, typer.Option("--steps", help="Steps of the training that are followed.")]
+Followed = Annotated[
+    str | None,
+    typer.Option(
+        "--trainer",
+        help="Whose steps are followed, where a model knows several, with its numbers: NAME:RATE=0.1,...",
+        metavar="NAME",
+        show_default=False,
+    ),
+]
 Sizes = Annotated[
     str | None,
     typer.Option(
@@ -38,6 +49,7 @@ Sizes = Annotated[
 def trajectory(
     given: Given,
     steps: Steps = 20,
+    trainer: Followed = None,
     d: Sizes = None,
     seeds: Seeds = "8",
     workers: Workers = None,
@@ -61,7 +73,9 @@ def trajectory(
             f"Got --seeds {seeds}. Use for example --seeds 8."
         )
     problem = given.problem()
-    found: Any = ps.trajectory(problem, steps=steps)
+    known = given.taken(ps.trajectory, {"trainer": trainer}, problem)
+    options = {"trainer": _trainer(str(trainer), problem)} if known else {}
+    found: Any = ps.trajectory(problem, steps=steps, **options)
     if sizes:
         found = ps.compare(found, *(_followed(problem, found, size, count, workers) for size in sorted(sizes)))
     caveats = [*given.idle, *found.caveats]
@@ -91,6 +105,24 @@ def trajectory(
         from presage.plots.plot import panels_of
 
         pictures.draw(plot, given.title(), lambda: panels_of(found), quiet=json or csv)
+
+
+def _trainer(text: str, problem: Any) -> Any:
+    """A trainer of the model by its name and its numbers: ``descent:rate=0.1,m_0=0.2``."""
+    name, _, rest = text.partition(":")
+    kind = trainer_kind(name, problem.model)
+    fields = [field.name for field in dataclasses.fields(kind)]
+    numbers_of: dict[str, float] = {}
+    for part in filter(None, rest.split(",")):
+        field, equals, value = (word.strip() for word in part.partition("="))
+        if not equals or field not in fields or field in numbers_of:
+            raise CommandError(
+                f"`--trainer` must be {name} and numbers of it, each once: {', '.join(fields)}. Got {part!r}. "
+                f"Use for example --trainer {name}:{fields[0]}=0.1."
+            )
+        found = grids.number("--trainer", value)
+        numbers_of[field] = int(found) if found.is_integer() else found
+    return kind(**numbers_of)
 
 
 def _followed(problem: Any, way: Any, d: int, seeds: int | list[int], workers: int | None) -> Any:
