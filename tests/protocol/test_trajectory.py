@@ -166,3 +166,15 @@ def test_it_is_a_table_a_text_and_a_file(tmp_path):
     compared = ps.compare(found, *networks)
     compared.save(tmp_path / "compared.json")
     assert str(ps.load(tmp_path / "compared.json")) == str(compared)
+
+
+def test_a_sweep_has_them_along_their_steps():
+    problem = ps.quadratic_network(ps.MarchenkoPastur(0.5), alpha=1.0, weight_decay=0.1)
+    table = ps.sweep(problem, ps.trajectory, alpha=[0.5, 1.0], steps=4, processes=1)
+    assert dict(table.sizes) == {"alpha": 2, "step": 5}
+    own = ps.trajectory(problem.replace(alpha=0.5), steps=4)
+    assert table.test_error.sel(alpha=0.5).values.tolist() == own.test_error.tolist()
+    assert table.rank_bar.dims == ("alpha", "step")
+    assert table.time.values.tolist() == [own.times.tolist()] * 2
+    longer = ps.sweep(problem, ps.trajectory, steps=[2, 4], processes=1)
+    assert np.isnan(longer.test_error.sel(steps=2).values[3:]).all()

@@ -11,6 +11,7 @@ import numpy as np
 from presage.protocol import checks
 from presage.protocol.ensemble import Ensemble
 from presage.protocol.keeping import FIELDS, kept_fields
+from presage.protocol.trajectory import Trajectory
 
 NO_ROOM = "a table has numbers of every cell, and no room for the weights or the history of every network"
 ONE_BY_ONE = 'Call simulate(problem, d=100, keep="weights") for the points that you want them of.'
@@ -19,13 +20,15 @@ Observed = dict[str, Any]  # numbers, arrays of numbers, words
 
 
 def observed(result: Any) -> Observed:
-    """The observables of `result`: a solution, trained networks, a number, or a mapping of names to numbers."""
+    """The observables of `result`: a solution, networks, a trajectory, a number, or names with numbers."""
     if _is_number(result):
         return {"value": float(result)}
     if isinstance(result, Mapping):
         return {str(name): _plain(name, value) for name, value in result.items()}
     if isinstance(result, Ensemble):
         return _of_networks(result)
+    if isinstance(result, Trajectory):
+        return {name: np.asarray(result.column(name), dtype=np.float64) for name in result.meanings}
     if hasattr(result, "solution") and hasattr(
         result, "value"
     ):  # an optimum: the strength found, and the prediction there

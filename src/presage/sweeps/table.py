@@ -33,9 +33,10 @@ def table(grid: Grid, records: dict[str, Record], attributes: dict[str, Any]) ->
     meanings = {row.get("bars", "") for row in rows if row is not None and not row["failed"]}
     meaning = {"long_name": meanings.pop()} if len(meanings) == 1 and "" not in meanings else {}
     declared = _observables(grid)
+    inner = ("step",) if _verb(grid) == "trajectory" else ()
     for name, label in labels.items():
         values = [None if row is None else row["values"].get(name) for row in rows]
-        dimensions, array = _column(label, values, grid.shape, taken)
+        dimensions, array = _column(label, values, grid.shape, taken, inner)
         about = meaning if name.endswith(BAR) else _about(declared.get(name))
         data[label] = ((*grid.axes, *dimensions), array, about)
     for name, empty in (("outcome", NOT_YET), ("caveats", "")):
@@ -49,10 +50,15 @@ def table(grid: Grid, records: dict[str, Record], attributes: dict[str, Any]) ->
 def _observables(grid: Grid) -> dict[str, Observable]:
     """What the model declares of the numbers that it shows, by name; the function that is swept has the last word."""
     model = grid.problem.model
-    verb = getattr(getattr(grid.run, "func", grid.run), "__name__", "")
+    verb = _verb(grid)
     own = model.measured if verb == "simulate" else model.observables.get(verb, ())
     every = itertools.chain(model.measured, *model.observables.values(), own)
     return by_name(every)
+
+
+def _verb(grid: Grid) -> str:
+    """The name of what is swept."""
+    return str(getattr(getattr(grid.run, "func", grid.run), "__name__", ""))
 
 
 def _about(observable: Observable | None) -> dict[str, Any]:
@@ -82,8 +88,13 @@ def _names_in_the_table(names: list[str], taken: set[str]) -> dict[str, str]:
     return {name: labels[name] for name in names}
 
 
-def _column(name: str, values: list[Any], shape: tuple[int, ...], taken: set[str]) -> tuple[tuple[str, ...], Any]:
-    """The values of one observable as an array; arrays of different lengths are filled up with NaN."""
+def _column(
+    name: str, values: list[Any], shape: tuple[int, ...], taken: set[str], usual: tuple[str, ...]
+) -> tuple[tuple[str, ...], Any]:
+    """The values of one observable as an array; arrays of different lengths are filled up with NaN.
+
+    Their dimensions have names of their own where they are known, or the `usual` ones of what is swept.
+    """
     if any(isinstance(value, str) for value in values):
         return (), np.array(["" if value is None else str(value) for value in values], dtype=object).reshape(shape)
     arrays = [np.asarray(np.nan if value is None else value, dtype=np.float64) for value in values]
@@ -94,7 +105,7 @@ def _column(name: str, values: list[Any], shape: tuple[int, ...], taken: set[str
     for row, (array, one) in enumerate(zip(arrays, shapes, strict=True)):
         place: Any = (row, *(slice(n) for n in one))
         full[place] = array.reshape(one)
-    dimensions: tuple[str, ...] = INNER.get(name, ())
+    dimensions: tuple[str, ...] = INNER.get(name, usual)
     if len(dimensions) != depth or taken & set(dimensions):
         dimensions = tuple(_free(f"{name}_{k}", taken) for k in range(depth))
     return dimensions, full.reshape((*shape, *inner))
