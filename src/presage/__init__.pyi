@@ -53,6 +53,14 @@ from .models.bilinear.plain_bayes_amp import PlainBayesAMP
 from .models.bilinear.problem import BilinearProblem, bilinear_regression, untied_linear_attention
 from .models.bilinear.theory.solution import BilinearSolution
 from .models.bilinear.thresholds import BilinearThresholds
+from .models.boltzmann.descent import BoltzmannDescent
+from .models.boltzmann.experiment.ensemble import BoltzmannEnsemble
+from .models.boltzmann.hidden import BinaryUnits, FiniteUnits, GaussianUnits, HiddenUnits
+from .models.boltzmann.message_passing import BoltzmannAMP
+from .models.boltzmann.problem import BoltzmannProblem, boltzmann
+from .models.boltzmann.spikes import Spikes
+from .models.boltzmann.theory.solution import BoltzmannSolution
+from .models.boltzmann.thresholds import BoltzmannThresholds
 from .models.compositional.experiment.ensemble import CompositionalEnsemble, ShallowEnsemble
 from .models.compositional.experiment.gradient_layers import GradientLayers, gradient_layers
 from .models.compositional.experiment.simulate import shallow_learners
@@ -165,6 +173,13 @@ __all__ = [
     "BilinearProblem",
     "BilinearSolution",
     "BilinearThresholds",
+    "BinaryUnits",
+    "BoltzmannAMP",
+    "BoltzmannDescent",
+    "BoltzmannEnsemble",
+    "BoltzmannProblem",
+    "BoltzmannSolution",
+    "BoltzmannThresholds",
     "Boundary",
     "Bulk",
     "CausalPooling",
@@ -196,15 +211,18 @@ __all__ = [
     "ExplicitMap",
     "FeatureComparison",
     "FeatureTable",
+    "FiniteUnits",
     "Form",
     "FreeConvolution",
     "Frobenius",
     "Gaussian",
     "GaussianProduct",
+    "GaussianUnits",
     "GivenPooling",
     "GradientLayers",
     "Hardmax",
     "HermiteLink",
+    "HiddenUnits",
     "Huber",
     "IdentityLink",
     "InputError",
@@ -284,6 +302,7 @@ __all__ = [
     "SpectralLaw",
     "SpectrumType",
     "Spike",
+    "Spikes",
     "StateEvolution",
     "SweepInterrupted",
     "TanhLink",
@@ -305,6 +324,7 @@ __all__ = [
     "best_threshold",
     "best_width",
     "bilinear_regression",
+    "boltzmann",
     "check_channel",
     "check_law",
     "check_model",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import isinf
+from math import isfinite, isinf, isnan
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -328,7 +328,7 @@ def thresholds(given: Given, json: Json = False, csv: Csv = False) -> None:
         lines = [
             (
                 one.name,
-                "none" if isinf(values[one.name]) else numbers.cell(values[one.name]),
+                "none" if isinf(values[one.name]) else "not known" if isnan(values[one.name]) else numbers.cell(values[one.name]),
                 *(["none" if counts[one.name] is None else str(counts[one.name])] if counts else []),
                 one.words,
             )
@@ -345,4 +345,4 @@ def thresholds(given: Given, json: Json = False, csv: Csv = False) -> None:
 
 def _count(alpha: float, samples_at_one: int) -> int | None:
     """The samples of a threshold, at a dimension; None where there is no such threshold."""
-    return None if isinf(alpha) else round(alpha * samples_at_one)
+    return round(alpha * samples_at_one) if isfinite(alpha) else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import isinf
+from math import isinf, isnan
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from presage.protocol.counterpart import Counterpart
@@ -98,4 +98,4 @@ class SampleSizes(Result):
 
 
 def _sample_size(value: float) -> str:
-    return "no alpha" if isinf(value) else f"alpha = {value:.6g}"
+    return "no alpha" if isinf(value) else "not known" if isnan(value) else f"alpha = {value:.6g}"

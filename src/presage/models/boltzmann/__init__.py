@@ -1,0 +1,1 @@
+"""Restricted Boltzmann machines with a few hidden units: directions of the data learned by maximum likelihood."""

@@ -1,0 +1,1 @@
+"""Machines of finite size, trained on sampled data."""

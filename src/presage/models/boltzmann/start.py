@@ -1,0 +1,51 @@
+"""Where an algorithm starts: overlaps of the first weights with the directions of the data, and among each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from presage.laws.spectral_law import Floats
+from presage.protocol import checks
+
+ROUNDING = 1e-12
+REMEDY = "Use for example <m_0=0.1> and <q_0=0.25>, or matrices of k_0 x k and k x k numbers."
+
+
+def checked_overlaps(name: str, value: Any) -> float | tuple[tuple[float, ...], ...]:
+    """Overlaps as they are kept: a number, or rows of numbers."""
+    what = "overlaps with the directions" if name == "m_0" else "overlaps of the weights"
+    array = checks.finite(name, value, reason=f"these are {what} to start from", remedy=REMEDY)
+    if array.ndim == 0:
+        return float(array)
+    if array.ndim != 2 or array.size == 0:
+        must = "be a number, or a matrix"
+        raise checks.complaint(name, must, f"these are {what}", f"an array of shape {array.shape}", REMEDY)
+    return tuple(tuple(map(float, row)) for row in array)
+
+
+def start_matrices(m_0: Any, q_0: Any, spikes: int, units: int) -> tuple[Floats, Floats]:
+    """``M_0`` (k_0 x k) and ``Q_0`` (k x k) of a start; a number stands on the diagonal.
+
+    Weights with these overlaps exist if ``Q_0 - M_0'M_0`` is a covariance.
+    """
+    m, q = np.array(m_0, dtype=np.float64), np.array(q_0, dtype=np.float64)
+    M = m * np.eye(spikes, units) if m.ndim == 0 else m
+    Q = q * np.eye(units) if q.ndim == 0 else q
+    for name, matrix, shape in (("m_0", M, (spikes, units)), ("q_0", Q, (units, units))):
+        if matrix.shape != shape:
+            must = f"be a number or a matrix of {shape[0]} x {shape[1]} numbers here"
+            reason = f"there are {spikes} directions and {units} hidden units"
+            raise checks.complaint(name, must, reason, f"an array of shape {matrix.shape}", REMEDY)
+    Q = checks.symmetric("q_0", Q, reason="it is the covariance of the first weights", remedy=REMEDY)
+    least = float(np.linalg.eigvalsh(Q - M.T @ M)[0])
+    if least < -ROUNDING * max(1.0, float(np.trace(Q))):
+        raise checks.complaint(
+            "q_0",
+            "be such that q_0 - m_0'm_0 is a covariance",
+            "weights cannot overlap more with the directions than they are long",
+            f"a least eigenvalue {least:.3g}",
+            REMEDY,
+        )
+    return M, Q

@@ -1,0 +1,154 @@
+"""Laws of the hidden units: derivatives, closed forms beside sums over states, and what is refused."""
+
+from __future__ import annotations
+
+from math import log
+
+import numpy as np
+import pytest
+
+import presage as ps
+from presage.models.boltzmann.hidden import is_symmetric
+
+LAWS = {
+    "binary": ps.BinaryUnits(),
+    "gaussian": ps.GaussianUnits(),
+    "ternary": ps.FiniteUnits([-1, 0, 1], [0.25, 0.5, 0.25]),
+    "skew": ps.FiniteUnits([0.0, 1.0, 2.5], [0.5, 0.3, 0.2]),
+    "joint": ps.FiniteUnits([[1, 1], [-1, -1], [1, 0], [-1, 0.5]], [0.1, 0.4, 0.3, 0.2]),
+}
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_moments_are_derivatives(name):
+    law, step = LAWS[name], 1e-5
+    u = np.random.default_rng(0).normal(size=(7, 2))
+    at = law.moments(u)
+    Q = np.array([[0.4, 0.15], [0.15, 0.3]])
+    S = law.S(Q)
+    for i in range(2):
+        nudge = step * np.eye(2)[i]
+        up, down = law.moments(u + nudge), law.moments(u - nudge)
+        np.testing.assert_allclose((up.phi - down.phi) / (2 * step), at.g[:, i], atol=1e-9)
+        np.testing.assert_allclose((up.g - down.g) / (2 * step), at.H[:, i], atol=1e-9)
+        for j in range(2):
+            change = np.zeros((2, 2))
+            change[i, j] += 0.5 * step
+            change[j, i] += 0.5 * step
+            slope = (law.psi(Q + change) - law.psi(Q - change)) / (2 * step)
+            assert slope == pytest.approx(0.5 * S[i, j], abs=1e-9)
+    np.testing.assert_allclose(law.S(np.zeros((2, 2))), law.second_moment(2), atol=1e-14)
+    np.testing.assert_allclose(law.moments(np.zeros((1, 2))).g[0], law.mean(2), atol=1e-14)
+
+
+def test_binary_units_are_those_of_two_values():
+    """Closed forms beside sums over the states, also far out, where exponentials overflow."""
+    u = np.array([[0.3, -1.2], [400.0, -900.0], [0.0, 0.0]])
+    for one, other in zip(ps.BinaryUnits().moments(u), ps.FiniteUnits([-1, 1]).moments(u), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-13)
+    Q = np.array([[0.9, 0.4], [0.4, 1.7]])
+    assert ps.BinaryUnits().psi(Q) == pytest.approx(0.5 * (0.9 + 1.7) + log(np.cosh(0.4)), rel=1e-14)
+    t = np.tanh(0.4)
+    np.testing.assert_allclose(ps.BinaryUnits().S(Q), [[1.0, t], [t, 1.0]], rtol=1e-14)
+    np.testing.assert_allclose(ps.BinaryUnits().S(np.array([[5.0]])), [[1.0]])
+
+
+def test_gaussian_units_are_the_limit_of_many_values():
+    """A grid of values with Gaussian chances."""
+    h = np.linspace(-6.0, 6.0, 31)
+    chances = np.exp(-0.5 * h**2)
+    law = ps.FiniteUnits(h, chances / chances.sum())
+    u, Q = np.array([[0.4, -0.7]]), np.array([[0.3, 0.1], [0.1, 0.2]])
+    for one, other in zip(ps.GaussianUnits().moments(u), law.moments(u), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-5)
+    assert ps.GaussianUnits().psi(Q) == pytest.approx(law.psi(Q), abs=1e-4)
+    np.testing.assert_allclose(ps.GaussianUnits().S(Q), law.S(Q), atol=2e-3)
+    assert ps.GaussianUnits().psi(np.array([[1.1]])) == np.inf
+
+
+def test_partition_function_of_gaussian_visible_units():
+    """Check 2 of the specification: exact at every d, here d = 2 by quadrature over the visible units too."""
+    W = np.array([[0.9, -0.4], [0.3, 0.7]])
+    assert ps.BinaryUnits().psi(W.T @ W / 2) == pytest.approx(0.3903098672, abs=2e-10)
+    x, w = np.polynomial.hermite_e.hermegauss(60)
+    w = w / w.sum()
+    v = np.stack(np.meshgrid(x, x, indexing="ij"), axis=-1).reshape(-1, 2)
+    phi = ps.BinaryUnits().moments(v @ W / np.sqrt(2)).phi
+    assert log(np.outer(w, w).ravel() @ np.exp(phi)) == pytest.approx(0.3903098672, abs=2e-10)
+
+
+def test_values_that_are_there_twice_are_twice_as_likely():
+    u = np.linspace(-2, 2, 9)[:, None]
+    for one, other in zip(ps.FiniteUnits([-1, 0, 0, 1]).moments(u), LAWS["ternary"].moments(u), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-15)
+
+
+def test_symmetry():
+    assert [is_symmetric(LAWS[name], 2) for name in LAWS] == [True, True, True, False, False]
+
+
+BAD = {
+    "`signal` must be a finite number >= 0": lambda: ps.boltzmann(alpha=2.0, signal=-1.0),
+    "`alpha` must be a finite number >= 0.01": lambda: ps.boltzmann(alpha=0.0, signal=1.0),
+    "`alpha` must be a finite number >= 0.01 and <= 1e+06": lambda: ps.boltzmann(alpha=1e7, signal=1.0),
+    "`units` must be a whole number >= 1 and <= 6": lambda: ps.boltzmann(alpha=2.0, signal=1.0, units=0),
+    "`units` must be a whole number >= 1 and <= 6: a machine of few": (
+        lambda: ps.boltzmann(alpha=2.0, signal=1.0, units=7)
+    ),
+    "`hidden` must be a HiddenUnits": lambda: ps.boltzmann("binary", alpha=2.0, signal=1.0),
+    "`values` must be finite numbers": lambda: ps.FiniteUnits([1.0, np.inf]),
+    "`values` must be at most 32: likelihoods are sums": lambda: ps.FiniteUnits(range(33)),
+    "`values` must be at most 1000 in size": lambda: ps.FiniteUnits([1e4, -1e4]),
+    "`values` must not all be zero": lambda: ps.FiniteUnits([0.0]),
+    "`values` must be a list of numbers": lambda: ps.FiniteUnits([]),
+    "`chances` must be 2 positive numbers that sum to one": lambda: ps.FiniteUnits([1, -1], [0.5, 0.6]),
+    "`chances` must be 2 positive numbers that sum to one: these are the probabilities of the values. Got chances=": (
+        lambda: ps.FiniteUnits([1, -1], [1.0])
+    ),
+    "`units` must make at most 4096 states": lambda: ps.boltzmann(
+        ps.FiniteUnits(range(1, 9)), alpha=2.0, signal=1.0, units=5
+    ),
+    "`units` must be 2 here: a row has a value of every unit": lambda: ps.boltzmann(
+        LAWS["joint"], alpha=2.0, signal=1.0
+    ),
+    "`relative` must begin with 1 and fall": lambda: ps.Spikes([1.0, 2.0]),
+    "`relative` must be a list of 1 to 6 numbers": lambda: ps.Spikes([]),
+    "`signal` must be positive numbers that fall": lambda: ps.boltzmann(alpha=2.0, signal=[1.0, 2.0]),
+    "`signal` must be a number beside spikes": lambda: ps.boltzmann(
+        alpha=2.0, signal=[2.0, 1.0], spikes=ps.Spikes([1.0])
+    ),
+    '`latents` must be "gaussian" or "signs"': lambda: ps.boltzmann(alpha=2.0, signal=1.0, latents="binary"),
+    "`rate` must be a finite number > 0": lambda: ps.BoltzmannDescent(rate=0.0),
+    "`m_0` must be finite numbers": lambda: ps.BoltzmannDescent(m_0=np.nan),
+    "`m_0` must be a number, or a matrix": lambda: ps.BoltzmannAMP(m_0=[0.1, 0.2]),
+    "`mixing` must be a finite number > 0 and <= 1": lambda: ps.BoltzmannAMP(mixing=0.0),
+    "`q_0` must be such that q_0 - m_0'm_0 is a covariance": lambda: ps.simulate(
+        ps.boltzmann(alpha=2.0, signal=1.0), d=20, trainer=ps.BoltzmannDescent(m_0=1.0, q_0=0.5)
+    ),
+    "`m_0` must be a number or a matrix of 1 x 1 numbers here": lambda: ps.simulate(
+        ps.boltzmann(alpha=2.0, signal=1.0), d=20, trainer=ps.BoltzmannAMP(m_0=np.eye(2))
+    ),
+    "`q_0` must be a symmetric matrix": lambda: ps.simulate(
+        ps.boltzmann(alpha=2.0, signal=1.0, units=2),
+        d=20,
+        trainer=ps.BoltzmannAMP(m_0=0.0, q_0=[[1.0, 0.5], [0.2, 1.0]]),
+    ),
+    "`units` must be at most 2 here: means over the fields": lambda: ps.solve(
+        ps.boltzmann(alpha=2.0, signal=1.0, units=3)
+    ),
+    "`trainer` must be a LBFGS or a BoltzmannAMP": lambda: ps.simulate(
+        ps.boltzmann(alpha=2.0, signal=1.0), d=20, trainer=ps.Adam()
+    ),
+    "`start` must be left out here": lambda: ps.simulate(
+        ps.boltzmann(alpha=2.0, signal=1.0), d=20, trainer=ps.BoltzmannAMP(), start="target"
+    ),
+    "`d` must be a whole number >= 4": lambda: ps.simulate(ps.boltzmann(alpha=2.0, signal=1.0), d=1),
+    "`alpha` must be larger at d = 10": lambda: ps.simulate(ps.boltzmann(alpha=0.1, signal=1.0), d=10),
+}
+
+
+@pytest.mark.parametrize("said", BAD)
+def test_what_is_wrong_is_said(said):
+    with pytest.raises(ps.InputError) as error:
+        BAD[said]()
+    assert str(error.value).startswith(said)
