@@ -25,6 +25,10 @@ SYMBOLS = {
     "argmin": r"\operatorname*{argmin}",
     **{name: rf"\{name}" for name in ("min", "max", "log", "exp", "sin", "cos")},
     "lam": r"\lambda",
+    "om": r"\omega",
+    "Om": r"\Omega",
+    "Gam": r"\Gamma",
+    "Mh": r"\hat M",
     "iv": "iv",
     "i0": "i0",
     "sqrt2": r"\sqrt{2}",
@@ -33,6 +37,7 @@ SYMBOLS = {
 }
 FUNCTIONS = {
     "asin",
+    "diag",
     "Var",
     "Tr",
     "Re",

@@ -328,7 +328,7 @@ def thresholds(given: Given, json: Json = False, csv: Csv = False) -> None:
         lines = [
             (
                 one.name,
-                "none" if isinf(values[one.name]) else "not known" if isnan(values[one.name]) else numbers.cell(values[one.name]),
+                _place(values[one.name]),
                 *(["none" if counts[one.name] is None else str(counts[one.name])] if counts else []),
                 one.words,
             )
@@ -341,6 +341,11 @@ def thresholds(given: Given, json: Json = False, csv: Csv = False) -> None:
     row = with_caveats(values, caveats)
     row = {**{f"{name}_n": count for name, count in counts.items()}, **row}
     emit({"problem": given.described(), **row}, [row], human, json=json, csv=csv)
+
+
+def _place(alpha: float) -> numbers.Cell:
+    """A threshold in a table: a number, or why there is none."""
+    return "none" if isinf(alpha) else "not known" if isnan(alpha) else numbers.cell(alpha)
 
 
 def _count(alpha: float, samples_at_one: int) -> int | None:

@@ -61,6 +61,9 @@ NAMES = (
     "features-layers",
     "features-compositional",
     "features-hierarchy",
+    "boltzmann-time",
+    "boltzmann-signal",
+    "boltzmann-sequence",
 )
 
 

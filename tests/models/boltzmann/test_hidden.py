@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import log
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import presage as ps
 from presage.models.boltzmann.hidden import is_symmetric
 
+boltzmann: Any = ps.boltzmann  # for what its types refuse
 LAWS = {
     "binary": ps.BinaryUnits(),
     "gaussian": ps.GaussianUnits(),
@@ -95,7 +97,7 @@ BAD = {
     "`units` must be a whole number >= 1 and <= 6: a machine of few": (
         lambda: ps.boltzmann(alpha=2.0, signal=1.0, units=7)
     ),
-    "`hidden` must be a HiddenUnits": lambda: ps.boltzmann("binary", alpha=2.0, signal=1.0),
+    "`hidden` must be a HiddenUnits": lambda: boltzmann("binary", alpha=2.0, signal=1.0),
     "`values` must be finite numbers": lambda: ps.FiniteUnits([1.0, np.inf]),
     "`values` must be at most 32: likelihoods are sums": lambda: ps.FiniteUnits(range(33)),
     "`values` must be at most 1000 in size": lambda: ps.FiniteUnits([1e4, -1e4]),
@@ -117,7 +119,7 @@ BAD = {
     "`signal` must be a number beside spikes": lambda: ps.boltzmann(
         alpha=2.0, signal=[2.0, 1.0], spikes=ps.Spikes([1.0])
     ),
-    '`latents` must be "gaussian" or "signs"': lambda: ps.boltzmann(alpha=2.0, signal=1.0, latents="binary"),
+    '`latents` must be "gaussian" or "signs"': lambda: boltzmann(alpha=2.0, signal=1.0, latents="binary"),
     "`rate` must be a finite number > 0": lambda: ps.BoltzmannDescent(rate=0.0),
     "`m_0` must be finite numbers": lambda: ps.BoltzmannDescent(m_0=np.nan),
     "`m_0` must be a number, or a matrix": lambda: ps.BoltzmannAMP(m_0=[0.1, 0.2]),

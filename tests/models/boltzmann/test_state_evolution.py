@@ -224,5 +224,6 @@ def test_fields_of_sampled_data():
 
 def test_where_the_iteration_goes_from_a_start():
     found = reached(ONE, scalars(0.3, 0.5, 0.1), 1.0, 1e-10)
+    assert found is not None
     assert found.residual < 1e-10
     assert found.overlaps.m[0, 0] == pytest.approx(ps.solve(ONE).overlap, abs=1e-9)

@@ -145,9 +145,10 @@ MODEL = Model(
         "solve": f"{HERE}.theory.solution:solve",
         "simulate": f"{HERE}.experiment.simulate:simulate",
         "thresholds": f"{HERE}.thresholds:thresholds",
+        "trajectory": f"{HERE}.theory.trajectory:trajectory",
     },
     measured=MEASURED,
-    observables={"solve": PREDICTED, "thresholds": THRESHOLDS},
+    observables={"solve": PREDICTED, "thresholds": THRESHOLDS, "trajectory": FOLLOWED},
     trainers={
         "lbfgs": "presage.training.lbfgs:LBFGS",
         "amp": f"{HERE}.message_passing:BoltzmannAMP",

@@ -91,7 +91,7 @@ class GaussianUnits(HiddenUnits):
 
     def S(self, Q: Floats) -> Floats:
         """``S = (1 - Q)^-1``."""
-        return np.linalg.inv(np.eye(len(Q)) - Q)
+        return np.asarray(np.linalg.inv(np.eye(len(Q)) - Q), dtype=np.float64)
 
     def second_moment(self, units: int) -> Floats:
         return np.eye(units)
@@ -112,7 +112,7 @@ class _FiniteUnits(HiddenUnits):
         """All states of so many units."""
 
     def moments(self, u: Floats) -> Moments:
-        """Sums over all states, weighted by ``p_j exp(h_j.u)``.
+        """Sums over all states, weighted by ``p_j exp(h_j . u)``.
 
             phi(u) = log sum_j p_j exp(h_j.u),   g = <h>_u,   H = <h h'>_u - g g'
 
@@ -234,8 +234,8 @@ class FiniteUnits(_FiniteUnits):
         fits = chances.shape == (len(values),)
         if not fits or np.any(chances <= 0.0) or abs(float(chances.sum()) - 1.0) > ROUNDING:
             must = f"be {len(values)} positive numbers that sum to one"
-            got = [float(one) for one in chances.ravel()] if fits else f"an array of shape {chances.shape}"
-            raise checks.complaint("chances", must, reason, got, remedy)
+            told = str([float(one) for one in chances]) if fits else f"an array of shape {chances.shape}"
+            raise checks.complaint("chances", must, reason, told, remedy)
         object.__setattr__(self, "chances", tuple(map(float, chances)))
 
     @property

@@ -67,7 +67,7 @@ def prox(Om: Floats, V: Floats, hidden: HiddenUnits) -> tuple[Floats, Floats]:
     """
     one = np.eye(len(V))
     if is_gaussian(hidden):
-        dg = np.linalg.inv(one - V)
+        dg = np.asarray(np.linalg.inv(one - V), dtype=np.float64)
         return Om @ dg, np.broadcast_to(dg, (len(Om), *dg.shape))
     p, longest = Om.copy(), LONGEST / hidden.largest
     for _ in range(NEWTON):
@@ -85,7 +85,7 @@ def prox(Om: Floats, V: Floats, hidden: HiddenUnits) -> tuple[Floats, Floats]:
 def _response(b: Floats, D: Floats, Lam: Floats, alpha: float, hidden: HiddenUnits) -> tuple[Floats, Floats]:
     """The new response of the weights, and the price that it was made with; of Gaussian units that of the new ones."""
     if is_gaussian(hidden):
-        Lam = alpha * np.linalg.inv(np.eye(len(D)) - _new_size(alpha, D, b))
+        Lam = np.asarray(alpha * np.linalg.inv(np.eye(len(D)) - _new_size(alpha, D, b)), dtype=np.float64)
     V = np.linalg.inv(Lam - D)
     return 0.5 * (V + V.T), Lam
 

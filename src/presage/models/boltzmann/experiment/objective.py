@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from presage.laws.spectral_law import Floats
-from presage.models.boltzmann.hidden import FiniteUnits, GaussianUnits, HiddenUnits
+from presage.models.boltzmann.hidden import BinaryUnits, FiniteUnits, GaussianUnits, HiddenUnits
 
 
 class Loss(NamedTuple):
@@ -20,7 +20,7 @@ class Loss(NamedTuple):
     @property
     def slope(self) -> float:
         """How far from stationary it is: the length of the gradient over that of its larger part."""
-        return float(np.linalg.norm(self.gradient) * len(self.pull) / max(np.linalg.norm(self.pull), 1e-300))
+        return float(np.linalg.norm(self.gradient)) * len(self.pull) / max(float(np.linalg.norm(self.pull)), 1e-300)
 
 
 def loss(A: Floats, W: Floats, hidden: HiddenUnits) -> Loss:
@@ -62,7 +62,7 @@ class Unbounded(NamedTuple):
         return np.asarray(of_W @ (U * r) @ U.T + 2.0 * B @ inner / len(B))
 
 
-def log_partition_of_signs(W: Floats, hidden: FiniteUnits) -> float:
+def log_partition_of_signs(W: Floats, hidden: BinaryUnits | FiniteUnits) -> float:
     """Normalisation of a machine whose visible units are 1 or -1, without approximation.
 
         log Z = log E_h prod_i cosh((W h)_i/sqrt(d))

@@ -87,7 +87,8 @@ class MachineSetting(Setting):
     def memory(self) -> float:
         """Bytes of the samples, of their covariance, and of what the hidden units make of them."""
         units = self.problem.units
-        return 8.0 * (self.n * self.d + min(self.n, self.d) ** 2 + (self.n + self.n_test) * (4.0 + 2**units * units**2))
+        states = 4.0 + 2.0**units * units**2
+        return 8.0 * (self.n * self.d + min(self.n, self.d) ** 2 + (self.n + self.n_test) * states)
 
     @property
     def kept_bytes(self) -> dict[str, float]:

@@ -136,7 +136,7 @@ def _gaussian_means(problem: BoltzmannProblem, overlaps: Overlaps) -> SampleMean
     """
     m, q, v = overlaps
     alpha, k = problem.alpha, problem.units
-    dg = np.linalg.inv(np.eye(k) - v)
+    dg = np.asarray(np.linalg.inv(np.eye(k) - v), dtype=np.float64)
     second = dg @ (q + (m * problem.signals) @ m.T) @ dg
     turned = v @ dg
     replicon = alpha * float(np.abs(np.linalg.eigvals(np.kron(turned, turned))).max())

@@ -168,7 +168,7 @@ def alignments(overlaps: Overlaps) -> Floats:
     Equation: derived: the projection of a direction on the columns of W, over its length.
     Checked: tests/models/boltzmann/test_solution.py::test_alignment_is_a_projection
     """
-    return np.sum(overlaps.m * (np.linalg.pinv(overlaps.q, hermitian=True) @ overlaps.m), axis=0)
+    return np.asarray(np.sum(overlaps.m * (np.linalg.pinv(overlaps.q, hermitian=True) @ overlaps.m), axis=0))
 
 
 def observed(problem: BoltzmannProblem, found: FixedPoint, coarser: float = 1.0) -> dict[str, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf, isfinite, log, nan, sqrt
+from math import exp, inf, isfinite, log, nan, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -185,12 +185,12 @@ def _crossing(problem: BoltzmannProblem, field: str, begin: float, most: float |
 def _excess(found: FixedPoint) -> float:
     """Below zero where replica symmetry is stable; beyond jumps it is one."""
     replicon = found.means.replicon
-    return log(replicon) if found.means.least_slope > 0.0 and isfinite(replicon) and replicon < np.e else 1.0
+    return log(replicon) if found.means.least_slope > 0.0 and isfinite(replicon) and replicon < exp(1.0) else 1.0
 
 
 def _learned(problem: BoltzmannProblem) -> tuple[float, ...]:
     """Relative signals of the directions that the units learn: as many as there are units, the strongest."""
-    return problem.spikes.relative[: problem.units]
+    return tuple(problem.spikes.relative[: problem.units])
 
 
 def _left_over(problem: BoltzmannProblem) -> bool:
