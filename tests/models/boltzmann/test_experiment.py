@@ -128,6 +128,19 @@ def test_message_passing_ends_in_a_stationary_point(law):
     assert loss(found.A, last.W, law).slope < 1e-8
 
 
+@pytest.mark.parametrize("law", [ps.BinaryUnits(), ps.GaussianUnits(), ps.FiniteUnits([-2, 0, 2])])
+def test_message_passing_finds_the_minimum_of_lbfgs(law):
+    """From its usual start, whatever the law."""
+    problem = ps.boltzmann(law, alpha=6.0, signal=2.0)
+    ends = [
+        ps.simulate(problem, d=120, seeds=2, processes=1, trainer=one)
+        for one in (ps.BoltzmannAMP(), ps.LBFGS(tol=1e-8))
+    ]
+    np.testing.assert_allclose(ends[0].train_loss, ends[1].train_loss, rtol=1e-7)
+    np.testing.assert_allclose(ends[0].alignment, ends[1].alignment, rtol=1e-5)
+    assert ends[0].converged.all()
+
+
 def test_weights_have_the_overlaps_that_they_are_given():
     rng = np.random.default_rng(0)
     directions = draw_directions(50, 2, rng)

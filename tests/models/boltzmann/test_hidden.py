@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import presage as ps
-from presage.models.boltzmann.hidden import is_symmetric
+from presage.models.boltzmann.hidden import Moments, is_symmetric
 
 boltzmann: Any = ps.boltzmann  # for what its types refuse
 LAWS = {
@@ -85,7 +85,52 @@ def test_values_that_are_there_twice_are_twice_as_likely():
         np.testing.assert_allclose(one, other, atol=1e-15)
 
 
+class Mine(ps.HiddenUnits):
+    """A law of one's own: uniform between -a and a."""
+
+    largest = 1.0
+
+    def moments(self, u):
+        h, w = np.polynomial.legendre.leggauss(40)
+        weight = 0.5 * w * np.exp(u[..., 0, None] * h)
+        total = weight.sum(axis=-1)
+        g = (weight @ h) / total
+        H = (weight @ h**2) / total - g**2
+        return Moments(np.log(total), g[..., None], H[..., None, None])
+
+    def psi(self, Q):
+        h, w = np.polynomial.legendre.leggauss(40)
+        return float(np.log(0.5 * w @ np.exp(0.5 * Q[0, 0] * h**2)))
+
+    def S(self, Q):
+        h, w = np.polynomial.legendre.leggauss(40)
+        weight = w * np.exp(0.5 * Q[0, 0] * h**2)
+        return np.array([[weight @ h**2 / weight.sum()]])
+
+    def second_moment(self, units):
+        return np.eye(units) / 3.0
+
+    def mean(self, units):
+        return np.zeros(units)
+
+
+class Wild(Mine):
+    """Values without a second moment."""
+
+    def second_moment(self, units):
+        return np.full((units, units), np.inf)
+
+
+def test_a_law_of_ones_own():
+    """Uniform values, beside a fine grid of them: the same prediction."""
+    fine = ps.FiniteUnits((np.arange(32) + 0.5) / 16.0 - 1.0)
+    own, known = (ps.solve(ps.boltzmann(law, alpha=8.0, signal=2.0)) for law in (Mine(), fine))
+    assert own.alignment == pytest.approx(known.alignment, abs=2e-4)
+    assert own.train_likelihood == pytest.approx(known.train_likelihood, rel=2e-3)
+
+
 def test_symmetry():
+    assert is_symmetric(Mine(), 1)
     assert [is_symmetric(LAWS[name], 2) for name in LAWS] == [True, True, True, False, False]
 
 
@@ -135,6 +180,10 @@ BAD = {
         d=20,
         trainer=ps.BoltzmannAMP(m_0=0.0, q_0=[[1.0, 0.5], [0.2, 1.0]]),
     ),
+    "`q_0` must be below one here": lambda: ps.simulate(
+        ps.boltzmann(ps.GaussianUnits(), alpha=2.0, signal=1.0), d=20, trainer=ps.BoltzmannDescent(q_0=1.5)
+    ),
+    "`hidden` must have finite moments": lambda: ps.boltzmann(Wild(), alpha=2.0, signal=1.0),
     "`units` must be at most 2 here: means over the fields": lambda: ps.solve(
         ps.boltzmann(alpha=2.0, signal=1.0, units=3)
     ),

@@ -240,6 +240,17 @@ def test_steps_of_descent_are_what_is_kept():
     np.testing.assert_allclose(machines.trajectory[0, 1:, column], sizes, rtol=1e-10)
 
 
+def test_descent_of_gaussian_units_goes_this_way():
+    problem = ps.boltzmann(ps.GaussianUnits(), alpha=4.0, signal=[2.0, 1.0], units=2)
+    start = ps.BoltzmannDescent(m_0=[[0.2, 0.1], [-0.1, 0.2]])
+    way = ps.trajectory(problem, steps=20, trainer=start, samples=1024, runs=4)
+    machines = [
+        ps.simulate(problem, d=d, seeds=12, trainer=way.trainer, keep="trajectory", processes=1) for d in (150, 300)
+    ]
+    found = ps.compare(way, *machines)
+    assert found.agrees, found.head
+
+
 def test_three_units_are_followed_too():
     """State evolution of three units is not done; descent of them is."""
     problem = ps.boltzmann(alpha=4.0, signal=[4.0, 2.0, 1.0], units=3, latents="signs")

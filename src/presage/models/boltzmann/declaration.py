@@ -65,7 +65,7 @@ UNITS = Number(
 SPIKES = Part(
     "signals of the directions of the data over the strongest",
     kind=f"{HERE}.spikes.Spikes",
-    example="Spikes([1.0])",
+    example="Spikes([1])",
     reason="it says how many directions the data have, and how strong each is",
     noun="signals",
     forms={

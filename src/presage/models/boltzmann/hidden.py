@@ -18,6 +18,7 @@ from presage.protocol.fields import Declared
 MOST_VALUES = 32  # that a unit of finite support takes
 MOST_STATES = 4096  # of all units together
 LARGEST = 1e3  # of a value in size
+PLACES = np.array([0.3, 1.1])  # fields at which symmetry is looked at
 ROUNDING = 1e-9  # of a sum of probabilities, and of a moment that is zero
 
 
@@ -276,8 +277,11 @@ def _every_state(values: tuple[float, ...], chances: tuple[float, ...] | None, u
 
 def is_symmetric(hidden: HiddenUnits, units: int) -> bool:
     """Whether h and -h are as likely: then a sample tells no sign of the weights."""
-    if not isinstance(hidden, _FiniteUnits):
+    if isinstance(hidden, GaussianUnits):
         return True
+    if not isinstance(hidden, _FiniteUnits):  # a law of one's own shows it by its means
+        u = PLACES[:, None] * np.arange(1.0, units + 1.0)
+        return bool(np.allclose(hidden.moments(u).g, -hidden.moments(-u).g, atol=ROUNDING))
     values, chances = hidden.states(units)
     law = {tuple(row): chance for row, chance in zip(values, chances, strict=True)}
     return all(abs(law.get(tuple(-value for value in row), 0.0) - chance) < ROUNDING for row, chance in law.items())

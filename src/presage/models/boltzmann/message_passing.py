@@ -32,14 +32,14 @@ MIXING = Number(
 class BoltzmannAMP(Trainer):
     """Approximate message passing for the weights of greatest likelihood; state evolution says where it is at any step.
 
-    It starts from weights with the overlaps `m_0` with the directions and `q_0` among each other, and the response
-    `v_0`. `mixing` is how much of the new price of the weights, alpha S(Q), enters an iteration: all of it for one
-    binary unit and 0.3 for others, unless it is given. It is done when an iteration moves the weights by less than
-    `tol` of their size.
+    It starts from weights with the overlaps `m_0` with the directions and `q_0` among each other (of a usual size,
+    unless they are given), and the response `v_0`. `mixing` is how much of the new price of the weights, alpha S(Q),
+    enters an iteration: all of it for one binary unit and 0.3 for others, unless it is given. It is done when an
+    iteration moves the weights by less than `tol` of their size.
     """
 
-    m_0: Any = 0.5
-    q_0: Any = 2.0
+    m_0: Any = None
+    q_0: Any = None
     v_0: float = field(default=RESPONSE.default, metadata=declared(RESPONSE))
     mixing: float | None = field(default=None, metadata=declared(MIXING))
     tol: float = field(default=1e-8, metadata=declared(TOL))

@@ -46,6 +46,9 @@ class BoltzmannProblem(LearningProblem):
 
     def check_together(self) -> None:
         self.hidden.check_units(self.units)
+        if not np.isfinite(self.hidden.second_moment(self.units)).all():
+            reason = "likelihoods are means over the hidden units, which must exist"
+            raise checks.complaint("hidden", "have finite moments", reason, self.hidden, "Use <hidden=BinaryUnits()>.")
 
     def samples_at_one(self, d: int) -> int:
         return d

@@ -50,7 +50,10 @@ def thresholds(problem: BoltzmannProblem) -> BoltzmannThresholds:
     """Where principal components, replica-symmetric weights and the claim of the prediction begin, in alpha."""
     said = list(problem.notes)
     if not has_lines(problem):
-        said.append("of units that are not independent, or have a mean, neither onset nor stability line is known.")
+        said.append(
+            "of units that are not independent, or have a mean, neither onset nor stability line is known: a mean "
+            "pulls at the weights, and weak_recovery is that of principal components alone."
+        )
         lines = (nan, nan, nan, nan)
     else:
         found = (onset_samples, stability_samples, onset_signal, stability_signal)
@@ -61,7 +64,7 @@ def thresholds(problem: BoltzmannProblem) -> BoltzmannThresholds:
             )
         if problem.units > problem.spikes.count:
             said.append("units that are left over fit noise, and such minima are never replica symmetric.")
-    if not isinstance(problem.hidden, GaussianUnits):
+    if has_lines(problem) and not isinstance(problem.hidden, GaussianUnits):
         said.append(
             "the onset is that of the replica-symmetric equations, which are unstable there; that weights of greatest "
             "likelihood see a direction where principal components do is an argument, and not proved."

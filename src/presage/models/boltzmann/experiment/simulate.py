@@ -166,7 +166,7 @@ def _setting(problem: BoltzmannProblem, d: Any, trainer: Any, start: Any, n_test
         reason, remedy = "message passing and descent begin at overlaps of their own", "Give <m_0> to the trainer."
         raise checks.complaint("start", "be left out here", reason, start, remedy)
     if not isinstance(trainer, LBFGS):
-        start_matrices(trainer.m_0, trainer.q_0, len(problem.signals), problem.units)
+        start_matrices(problem, trainer.m_0, trainer.q_0)
     least = 2 * (problem.units + len(problem.signals))
     reason = "it is the number of visible units, and weights and directions must find room"
     d = checks.integer("d", d, at_least=least, reason=reason, remedy="Use <d=200>.")

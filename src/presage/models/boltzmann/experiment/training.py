@@ -131,7 +131,7 @@ def passed(
 def _start(
     trainer: BoltzmannDescent | BoltzmannAMP, problem: BoltzmannProblem, samples: Samples, rng: np.random.Generator
 ) -> Floats:
-    M, Q = start_matrices(trainer.m_0, trainer.q_0, len(problem.signals), problem.units)
+    M, Q = start_matrices(problem, trainer.m_0, trainer.q_0)
     return weights_with_overlaps(samples.directions, M, Q, rng)
 
 

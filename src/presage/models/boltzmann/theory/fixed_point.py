@@ -16,7 +16,7 @@ from presage.models.boltzmann.theory.state_evolution import begin, price, step, 
 from presage.protocol.errors import SolveError
 from presage.solving.vector_state_evolution import Conjugates, Overlaps, overlaps_of
 
-FIRST, MORE = 20, 2000  # iterations before Newton is tried, and where it does not help
+FIRST, MORE = 10, 2000  # iterations before Newton is tried, and again after twice as many; and the most
 NEAR = 1e-4  # change of an iteration, over their number, below which Newton is tried
 CAUTIOUS = 0.1  # part of the new price of the weights that enters, where the usual one does not settle
 SETTLED = 1e-10
@@ -85,6 +85,7 @@ def _patiently(problem: BoltzmannProblem, start: Overlaps, tol: float) -> FixedP
 def reached(problem: BoltzmannProblem, start: Overlaps, mixing: float, tol: float) -> FixedPoint | None:
     """Where the iteration goes from a start: some steps of it, then Newton's; None where it leaves what is possible."""
     now, change, most = begin(problem, start), np.inf, MORE if problem.units == 1 else MORE // 10
+    tries = {FIRST * 2**again for again in range(20)}
     for count in range(1, most + 1):
         try:
             new = step(problem, now, mixing)
@@ -93,7 +94,7 @@ def reached(problem: BoltzmannProblem, start: Overlaps, mixing: float, tol: floa
         change, now = _change(now.overlaps, new.overlaps), new
         if not np.isfinite(change):
             return None
-        if change <= tol or (count >= FIRST and count % FIRST == 0 and change < NEAR * count):
+        if change <= tol or (count in tries and change < NEAR * count):
             near = nearby(problem, now.overlaps)
             if near is not None and near.residual <= tol:
                 return near._replace(steps=count + near.steps)

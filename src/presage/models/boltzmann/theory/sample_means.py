@@ -21,6 +21,7 @@ REACH = 8.5  # standard deviations of the field that are looked at
 A_DEVIATION, A_VALUE = 5.0, 4.0  # points a standard deviation of the field, and over one over the largest value of h
 LEAST = {1: 801, 2: 91}  # points along a direction, by the number of directions
 MOST = {1: 400_001, 2: 1201}
+ONE = np.eye(1)
 SUPPORTED = 2  # units that a grid is made for
 
 
@@ -165,15 +166,19 @@ def grid(law: Fields, v: Floats, hidden: HiddenUnits, coarser: float = 1.0) -> t
     They reach 8.5 standard deviations of the field beyond its centres, and as far as training moves a field.
     """
     k = len(v)
-    variances, axes = np.linalg.eigh(law.covariance)
+    # Of a single unit there is nothing to diagonalise, and asking for it takes longer than all sums.
+    variances, axes = np.linalg.eigh(law.covariance) if k > 1 else (law.covariance[0], ONE)
     deviations = np.sqrt(np.maximum(variances, 1e-12 * max(float(variances[-1]), 1e-300)))
-    moved = float(np.linalg.norm(v, 2)) * hidden.largest * np.sqrt(k)
+    longest = float(np.linalg.norm(v, 2)) if k > 1 else abs(float(v[0, 0]))
+    moved = longest * hidden.largest * np.sqrt(k)
     half = REACH * deviations + np.abs(law.centres @ axes).max(axis=0) + moved
     step = np.minimum(deviations / A_DEVIATION, 1.0 / (A_VALUE * hidden.largest))
     count = np.clip(np.ceil(2.0 * half / step), LEAST[k] - 1, MOST[k] - 1) / coarser
     # Zero is among the places: there a field gives way most.
     lines = [np.linspace(-wide, wide, 1 + 2 * int(np.ceil(0.5 * many))) for wide, many in zip(half, count, strict=True)]
     cell = float(np.prod([line[1] - line[0] for line in lines]))
+    if k == 1:
+        return lines[0][:, None], cell
     places = np.stack([axis.ravel() for axis in np.meshgrid(*lines, indexing="ij")], axis=1)
     return places @ axes.T, cell
 
@@ -182,22 +187,27 @@ def _densities(x: Floats, law: Fields) -> Floats:
     """Gaussian densities of the field at places, one row a pattern."""
     inverse, size = _whitening(law)
     white, centres = x @ inverse.T, law.centres @ inverse.T
-    away = np.stack([np.sum((white - centre) ** 2, axis=1) for centre in centres])
+    away = np.sum((white - centres[:, None, :]) ** 2, axis=2)
     return np.asarray(size * np.exp(-0.5 * away))
 
 
 def _whitening(law: Fields) -> tuple[Floats, float]:
     """What makes a field standard Gaussian, and the largest value of its density."""
+    if len(law.covariance) == 1:
+        variance = float(law.covariance[0, 0])
+        if not variance > 0.0:
+            raise np.linalg.LinAlgError("the field has no variance")
+        return np.array([[variance**-0.5]]), (2.0 * np.pi * variance) ** -0.5
     root = np.linalg.cholesky(law.covariance)
     return np.linalg.inv(root), (2.0 * np.pi) ** (-0.5 * len(root)) / float(np.prod(np.diag(root)))
 
 
 def _least_slope(v: Floats, H: Floats) -> float:
     """Least eigenvalue of ``1 - V^1/2 H V^1/2`` over the grid: at zero two solutions p meet."""
+    if len(v) == 1:
+        return float(1.0 - v[0, 0] * H.max()) if v[0, 0] > 0.0 else 1.0
     values, vectors = np.linalg.eigh(v)
     root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
     seen = root @ H @ root
-    if len(v) == 1:
-        return float(1.0 - seen.max())
     middle, half = 0.5 * (seen[:, 0, 0] + seen[:, 1, 1]), 0.5 * (seen[:, 0, 0] - seen[:, 1, 1])
     return float(1.0 - np.max(middle + np.sqrt(half**2 + seen[:, 0, 1] ** 2)))

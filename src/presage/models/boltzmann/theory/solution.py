@@ -63,7 +63,7 @@ class BoltzmannSolution(Prediction):
     @property
     def is_stable(self) -> bool:
         """Whether replica symmetry is stable, so that the prediction is for the minimum that training finds."""
-        return self.least_slope > 0.0 and self.replicon < 1.0 - ROUNDING
+        return self.least_slope > ROUNDING and self.replicon < 1.0 - ROUNDING
 
     @property
     def is_found(self) -> bool:
@@ -93,7 +93,7 @@ class BoltzmannSolution(Prediction):
         gaussian, problem = isinstance(self.problem.hidden, GaussianUnits), self.problem
         if not self.is_stable and not gaussian:
             how = f"the replicon is {self.replicon:.3g}, not below 1"
-            if self.least_slope <= 0.0:
+            if self.least_slope <= ROUNDING:
                 how = "training makes fields of samples jump"
             said.append(
                 f"replica symmetry is broken here, since {how}: the numbers are those of the replica-symmetric "
@@ -184,7 +184,7 @@ def observed(problem: BoltzmannProblem, found: FixedPoint, coarser: float = 1.0)
         "test_likelihood": fresh_likelihood(problem, m, q, coarser),
         "train_likelihood": trained_likelihood(problem, found),
         "pca_alignment": float(spiked_wishart(problem.signal, problem.alpha).overlap) / equal,
-        "replicon": found.means.replicon if found.means.least_slope > 0.0 else inf,
+        "replicon": found.means.replicon if found.means.least_slope > ROUNDING else inf,
     }
 
 
@@ -200,6 +200,7 @@ def fresh_likelihood(problem: BoltzmannProblem, m: Floats, q: Floats, coarser: f
 def in_order(problem: BoltzmannProblem, overlaps: Overlaps) -> Overlaps:
     """The same overlaps with the units in their usual order."""
     m, q, v = overlaps
+    m = np.where(np.abs(m) < ROUNDING, 0.0, m)
     places, signs = order_of_units(problem, m.T)
     turned, pairs = signs[:, None] * signs, np.ix_(places, places)
     return Overlaps(signs[:, None] * m[places], turned * q[pairs], turned * v[pairs])

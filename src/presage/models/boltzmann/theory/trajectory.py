@@ -82,7 +82,7 @@ def trajectory(
     )
     checks.instance("linear", linear, bool, reason="it says whether weights are small", remedy="Leave it out.")
     trainer = replace(trainer, steps=steps)
-    M_0, Q_0 = start_matrices(trainer.m_0, trainer.q_0, len(problem.signals), problem.units)
+    M_0, Q_0 = start_matrices(problem, trainer.m_0, trainer.q_0)
     if isinstance(trainer, BoltzmannAMP):
         if linear:
             raise checks.complaint("linear", "be left out here", "it is for gradient descent", linear, "Leave it out.")
