@@ -76,6 +76,15 @@ from .models.diagonal.problem import DiagonalProblem, diagonal_network
 from .models.diagonal.theory.scaling.answer import DiagonalScaling
 from .models.diagonal.theory.solution import DiagonalSolution
 from .models.diagonal.thresholds import DiagonalThresholds
+from .models.lofi.experiment.classifier import LoFiClassifier
+from .models.lofi.experiment.ensemble import LoFiEnsemble
+from .models.lofi.experiment.low_degree_filter import LowDegreeFilter
+from .models.lofi.experiment.regressor import LoFiRegressor
+from .models.lofi.links import FeatureLink, NestedLink, OwnFeatureLink, SquaresLink
+from .models.lofi.problem import LoFiProblem, lofi
+from .models.lofi.theory.kernel_tail import kernel_tail
+from .models.lofi.theory.solution import LoFiSolution
+from .models.lofi.thresholds import LoFiThresholds
 from .models.multi_index.experiment.ensemble import MultiIndexEnsemble
 from .models.multi_index.experiment.spectral_estimator import SpectralEstimator
 from .models.multi_index.links import AbsoluteLink, CosineLink, HermiteLink, Link, OwnLink
@@ -210,6 +219,7 @@ __all__ = [
     "EnsembleType",
     "ExplicitMap",
     "FeatureComparison",
+    "FeatureLink",
     "FeatureTable",
     "FiniteUnits",
     "Form",
@@ -235,6 +245,13 @@ __all__ = [
     "LearningProblem",
     "Linear",
     "Link",
+    "LoFiClassifier",
+    "LoFiEnsemble",
+    "LoFiProblem",
+    "LoFiRegressor",
+    "LoFiSolution",
+    "LoFiThresholds",
+    "LowDegreeFilter",
     "MarchenkoPastur",
     "MeanPooling",
     "Model",
@@ -244,6 +261,7 @@ __all__ = [
     "MultiIndexSolution",
     "MultiIndexThresholds",
     "NamedProblem",
+    "NestedLink",
     "Networks",
     "NoiseSensitivity",
     "NuclearPSD",
@@ -253,6 +271,7 @@ __all__ = [
     "Outcome",
     "OuterLink",
     "Overlaps",
+    "OwnFeatureLink",
     "OwnLink",
     "PairComparison",
     "Part",
@@ -303,6 +322,7 @@ __all__ = [
     "SpectrumType",
     "Spike",
     "Spikes",
+    "SquaresLink",
     "StateEvolution",
     "SweepInterrupted",
     "TanhLink",
@@ -340,8 +360,10 @@ __all__ = [
     "functionals",
     "gradient_layers",
     "hardmax_attention",
+    "kernel_tail",
     "linear_attention",
     "load",
+    "lofi",
     "low_rank_bayes_error",
     "low_rank_error",
     "low_rank_rank",

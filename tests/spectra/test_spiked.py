@@ -15,6 +15,7 @@ from presage.spectra.spiked import (
     best_preprocessing,
     best_threshold,
     spectral_method,
+    spectral_outlier,
     spectral_threshold,
     spiked_wigner,
     spiked_wishart,
@@ -338,3 +339,85 @@ def test_spectral_methods_complain():
         weak_signal(np.tanh, labels, 0.0)
     with pytest.raises(ps.InputError, match="`labels` must have noise, or a few values"):
         best_preprocessing(Labels.additive(np.abs, noise=0.0))
+
+
+# --- a tail of coordinates that know nothing
+
+
+def squashed_labels():
+    s, weight = scores()
+    y = np.tanh(he_2(s))
+    y = y - weight @ y
+    return y, Labels(y, weight, s * s, conditional=False)
+
+
+@pytest.mark.parametrize(("tail", "alpha"), [(0.5, 3.0), (2.0, 6.0)])
+def test_a_tail_of_sampled_labels(tail, alpha):
+    """Samples with very many further coordinates: their Gram matrix is that of the first ones and the tail on it."""
+    y, labels = squashed_labels()
+    found, d = spectral_outlier(y, labels, alpha, tail), 300
+    n = round(alpha * d)
+    rng = np.random.default_rng(1)
+    rows = []
+    for _ in range(6):
+        F = rng.standard_normal((n, d))
+        T = np.tanh(he_2(F[:, 0]))
+        T -= T.mean()
+        U, s, W = np.linalg.svd(F, full_matrices=False)
+        more = np.sqrt(s**2 + tail * d) - sqrt(tail * d)
+        root = sqrt(tail * d) * np.eye(n) + (U * more) @ U.T
+        values, vectors = scipy.linalg.eigh(root @ (T[:, None] * root) / n, subset_by_index=(n - 2, n - 1))
+        v = W.T @ ((s / np.sqrt(s**2 + tail * d)) * (U.T @ vectors[:, -1]))
+        rows.append((values[-1], values[-2], v[0] ** 2 / (v @ v)))
+    mean, error = np.mean(rows, axis=0), np.std(rows, axis=0, ddof=1) / sqrt(6)
+    assert abs(mean[0] - found.outlier) < 4 * error[0] + 0.02
+    assert abs(mean[2] - found.overlap) < 4 * error[2] + 0.01
+    assert abs(mean[1] - found.edge) < 4 * error[1] + 0.03
+    # A negative control: without the tail all three are elsewhere.
+    plain = spectral_outlier(y, labels, alpha)
+    assert abs(mean[0] - plain.outlier) > 5 * error[0]
+    assert abs(mean[1] - plain.edge) > 5 * error[1]
+
+
+@pytest.mark.parametrize(("tail", "alpha"), [(0.0, 4.0), (0.14159, 2.0), (1.0, 16.0), (4.0, 5.0)])
+def test_the_equations_with_a_tail(tail, alpha):
+    """Each equation as it is written, solved by another route: the largest x at which the product holds."""
+    y, labels = squashed_labels()
+
+    def mean(values):
+        return labels.weight @ values
+
+    def P(x):
+        return mean(y * labels.second / (x - y))
+
+    def P_0(x):
+        return mean(y / (x - y))
+
+    x = np.geomspace(1.0001 * y.max(), 1e3 * alpha, 40_000)
+    rest = [(P(one) - P_0(one)) * (P(one) - tail / alpha) - P(one) / alpha for one in x[::40]]
+    last = np.flatnonzero(np.diff(np.sign(rest)))[-1]
+    star = scipy.optimize.brentq(
+        lambda x: (P(x) - P_0(x)) * (P(x) - tail / alpha) - P(x) / alpha, x[40 * last], x[40 * (last + 1)], xtol=1e-13
+    )
+    g = (P(star) - tail / alpha) / P(star)
+    a = 1 / alpha - g**2 * mean(y**2 / (star - y) ** 2)
+    b = g**2 * mean(y**2 * labels.second / (star - y) ** 2)
+    found = spectral_method(y, labels, alpha, tail)
+    assert found.outlier == pytest.approx(star * P(star), rel=1e-9)
+    assert found.overlap == pytest.approx(a / (a + b), rel=1e-8)
+
+    # The edge is the least value of what the bulk maps x to.
+    def g_of(x):
+        return scipy.optimize.brentq(lambda g: (1 - g) * (1 / alpha + g * P_0(x)) - g * tail / alpha, 1e-6, 1.0)
+
+    if tail:
+        mapped = [one * (1 / alpha + g_of(one) * P_0(one)) / g_of(one) for one in x[::40]]
+        assert found.edge == pytest.approx(min(mapped), rel=1e-4)
+    for factor, out in ((1.0005, True), (0.9995, False)):
+        assert (spectral_outlier(y, labels, factor * found.threshold, tail).overlap > 0) == out
+
+
+def test_a_tail_is_a_number_from_zero_on():
+    y, labels = squashed_labels()
+    with pytest.raises(ps.InputError, match="`tail` must be a finite number >= 0"):
+        spectral_outlier(y, labels, 2.0, -1.0)

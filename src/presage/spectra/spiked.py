@@ -7,7 +7,7 @@ linear spectral method for any preprocessing of the labels, and its limit of wea
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf, isfinite, log10, sqrt
+from math import inf, isfinite, log10, nan, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -95,7 +95,7 @@ def wishart_strength(x: float, alpha: float) -> float:
     return 0.5 * (rest + sqrt(max(rest * rest - 4.0 / alpha, 0.0)))
 
 
-def spectral_method(T: Preprocessing, labels: Labels, alpha: float) -> Spike:
+def spectral_method(T: Preprocessing, labels: Labels, alpha: float, tail: float = 0.0) -> Spike:
     """Largest eigenvalue of ``D = (1/n) sum T(y) x x'``, ``n = alpha d``, where y depends on x by ``s = <x, w>``.
 
         phi(l) = l E[T s^2/(l-T)],   psi(l) = l (1/alpha + E[T/(l-T)]),   l above the largest T
@@ -104,59 +104,99 @@ def spectral_method(T: Preprocessing, labels: Labels, alpha: float) -> Spike:
         psi' = 1/alpha - E[T^2/(l-T)^2],   phi' = -E[T^2 s^2/(l-T)^2]
 
     For a signal below the bulk give -T. The `threshold` of the answer is the number of samples, n/d, from which on
-    there is an outlier.
+    there is an outlier. With a `tail`, samples have many more coordinates that know nothing of the signal:
+    `spectral_outlier` says how.
 
     Equation: [MM18], [LL19].
     Checked: tests/spectra/test_spiked.py::test_spectral_method_of_sampled_labels
     Checked: tests/spectra/test_spiked.py::test_threshold_is_where_the_outlier_begins
     """
-    alpha, T = _samples(alpha), _preprocessed(T, labels)
+    found = spectral_outlier(T, labels, alpha, tail)
+    return found._replace(threshold=spectral_threshold(T, labels, tail))
+
+
+def spectral_outlier(T: Preprocessing, labels: Labels, alpha: float, tail: float = 0.0) -> Spike:
+    """The outlier of `spectral_method` without its threshold, which takes longer than all the rest and is nan here.
+
+    With a `tail` rho a sample is ``(x, t)``, and the t of different samples are orthogonal with ``|t|^2 = rho d``, as
+    many more such coordinates than samples are. Then ``D = (1/n) sum T(y) (x, t)(x, t)'`` has an eigenvalue lambda
+    where ``(1/n) sum T x x'/(lambda - T rho/alpha)`` has the eigenvalue one, and what `spectral_method` says of that
+    matrix is, with ``P = E[T s^2/(l-T)]``, ``P_0 = E[T/(l-T)]`` and the part g of the noise that x has,
+
+        (1 - g)(1/alpha + g P_0) = g rho/alpha
+        edge = l (1/alpha + g P_0)/g   where g^2 E[T^2/(l-T)^2] = 1/alpha
+        lambda = l P   where g (P - P_0) = 1/alpha,   so that g = 1 - rho/(alpha P)
+        cos^2 = a/(a + b),   a = 1/alpha - g^2 E[T^2/(l-T)^2],   b = g^2 E[T^2 s^2/(l-T)^2]
+
+    Equation: derived: from [MM18], [LL19] by the resolvent of the tail; g = 1 without one.
+    Checked: tests/spectra/test_spiked.py::test_a_tail_of_sampled_labels
+    Checked: tests/spectra/test_spiked.py::test_the_equations_with_a_tail
+    """
+    alpha, T, tail = _samples(alpha), _preprocessed(T, labels), _tail(tail)
     top = _largest(T)
-    method = _Method(T, labels, alpha)
+    method = _Method(T, labels, alpha, tail)
     bar = _root(lambda gap: method.dpsi(top + gap), *_bracket(T))
-    edge, excess = method.psi(top + bar), method.phi(top + bar) - method.psi(top + bar)
-    threshold = spectral_threshold(T, labels)
-    if not excess > ROUNDING * abs(edge):
-        return Spike(edge, edge, 0.0, threshold)
+    at_edge, excess = method.psi(top + bar), method.phi(top + bar) - method.psi(top + bar)
+    edge = at_edge / method.share(top + bar)
+    if not excess > ROUNDING * abs(at_edge):
+        return Spike(edge, edge, 0.0, nan)
     star = _root(lambda gap: method.psi(top + gap) - method.phi(top + gap), bar, _bracket(T)[1])
     dpsi, dphi = method.dpsi(top + star), method.dphi(top + star)
-    return Spike(method.psi(top + star), edge, dpsi / (dpsi - dphi), threshold)
+    return Spike(method.psi(top + star) / method.share(top + star), edge, dpsi / (dpsi - dphi), nan)
 
 
 class _Method(NamedTuple):
-    """The functions of `spectral_method`."""
+    """The functions of `spectral_outlier`."""
 
     T: Floats
     labels: Labels
     alpha: float
+    tail: float = 0.0
+
+    def share(self, l: float) -> float:
+        """``g``, the part of the noise that is not of the tail: the root that is one without a tail."""
+        if self.tail == 0.0:
+            return 1.0
+        least = self.labels.mean(self.T / (l - self.T))
+        rest = (1.0 + self.tail) / self.alpha - least
+        return float(2.0 / self.alpha / (rest + sqrt(max(rest * rest + 4.0 * least / self.alpha, 0.0))))
 
     def phi(self, l: float) -> float:
-        return l * self.labels.mean(self.T * self.labels.second / (l - self.T))
+        return l * self.share(l) * self.labels.mean(self.T * self.labels.second / (l - self.T))
 
     def psi(self, l: float) -> float:
-        return l * (1.0 / self.alpha + self.labels.mean(self.T / (l - self.T)))
+        return l * (1.0 / self.alpha + self.share(l) * self.labels.mean(self.T / (l - self.T)))
 
     def dphi(self, l: float) -> float:
-        return -self.labels.mean((self.T / (l - self.T)) ** 2 * self.labels.second)
+        return -(self.share(l) ** 2) * self.labels.mean((self.T / (l - self.T)) ** 2 * self.labels.second)
 
     def dpsi(self, l: float) -> float:
-        return 1.0 / self.alpha - self.labels.mean((self.T / (l - self.T)) ** 2)
+        return 1.0 / self.alpha - self.share(l) ** 2 * self.labels.mean((self.T / (l - self.T)) ** 2)
 
 
-def spectral_threshold(T: Preprocessing, labels: Labels) -> float:
+def spectral_threshold(T: Preprocessing, labels: Labels, tail: float = 0.0) -> float:
     """Samples n/d from which on a preprocessing of the labels shows an outlier above the bulk; infinite where never.
 
         1/alpha = E[T (s^2-1)/(l-T)] = E[T^2/(l-T)^2]
 
+    With the `tail` rho of `spectral_outlier`, ``P = E[T s^2/(l-T)]`` and ``P_0 = E[T/(l-T)]``,
+
+        alpha = E[T^2/(l-T)^2]/(P - P_0)^2 = 1/(P - P_0) + rho/P
+
     Equation: derived: ``phi = psi`` at the minimum of psi, in `spectral_method`.
     Checked: tests/spectra/test_spiked.py::test_threshold_is_where_the_outlier_begins
+    Checked: tests/spectra/test_spiked.py::test_the_equations_with_a_tail
     """
-    T = _preprocessed(T, labels)
+    T, tail = _preprocessed(T, labels), _tail(tail)
     top = _largest(T)
     signal = labels.weight * T * (labels.second - 1.0)
 
     def excess(gap: float) -> float:
-        return float(np.sum(signal / (top + gap - T))) - noise(gap)
+        pull = float(np.sum(signal / (top + gap - T)))
+        if tail == 0.0 or pull <= 0.0:
+            return pull - noise(gap)
+        whole = labels.mean(T * labels.second / (top + gap - T))
+        return pull + tail * pull * pull / whole - noise(gap)
 
     def noise(gap: float) -> float:
         return labels.mean((T / (top + gap - T)) ** 2)
@@ -169,7 +209,10 @@ def spectral_threshold(T: Preprocessing, labels: Labels) -> float:
     if not any(positive):
         return inf
     first = positive.index(True)
-    return 1.0 / noise(float(gaps[0]) if first == 0 else _root(excess, float(gaps[first - 1]), float(gaps[first])))
+    gap = float(gaps[0]) if first == 0 else _root(excess, float(gaps[first - 1]), float(gaps[first]))
+    if tail == 0.0:
+        return 1.0 / noise(gap)
+    return noise(gap) / float(np.sum(signal / (top + gap - T))) ** 2
 
 
 def best_preprocessing(labels: Labels) -> Floats:
@@ -222,6 +265,11 @@ def weak_signal(T: Preprocessing, labels: Labels, alpha: float) -> Spike:
 def _samples(alpha: Any) -> float:
     reason, remedy = "it is the number of samples over the dimension, n/d", "Use for example <alpha=2.0>."
     return checks.real("alpha", alpha, above=0.0, reason=reason, remedy=remedy)
+
+
+def _tail(tail: Any) -> float:
+    reason = "it is the variance of a sample outside of the coordinates of the signal, over that inside"
+    return checks.real("tail", tail, at_least=0.0, reason=reason, remedy="Leave it out, or use for example <tail=1.0>.")
 
 
 def _preprocessed(T: Preprocessing, labels: Labels) -> Floats:

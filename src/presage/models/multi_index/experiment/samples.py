@@ -11,6 +11,7 @@ from presage.models.multi_index.gaussian_means import values
 from presage.models.multi_index.problem import MultiIndexProblem
 from presage.protocol.ensemble import Floats
 from presage.training.ordered_sums import PARTS, by_parts
+from presage.training.signed_covariance import add_signed_squares
 
 BLOCK_BYTES = 16e6  # samples are drawn in blocks of about this size
 
@@ -58,10 +59,7 @@ def weighted_covariance(T: Floats, scores: Floats, W: Floats, rng: np.random.Gen
             block = slice(start, min(start + size, own.stop))
             x = stream.standard_normal((block.stop - block.start, d), dtype=np.float32)
             x += (scores[block].astype(np.float32) - x @ narrow) @ narrow.T
-            x *= np.sqrt(np.abs(T[block])).astype(np.float32)[:, None]
-            above, below = x[T[block] > 0.0], x[T[block] < 0.0]
-            total += above.T @ above
-            total -= below.T @ below
+            add_signed_squares(total, x, T[block])
         return total
 
     sums = by_parts(n, threads, part, work=float(n) * d * d)
