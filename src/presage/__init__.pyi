@@ -77,9 +77,14 @@ from .models.diagonal.theory.scaling.answer import DiagonalScaling
 from .models.diagonal.theory.solution import DiagonalSolution
 from .models.diagonal.thresholds import DiagonalThresholds
 from .models.lofi.experiment.classifier import LoFiClassifier
+from .models.lofi.experiment.convolution import LoFiConvolution
 from .models.lofi.experiment.ensemble import LoFiEnsemble
+from .models.lofi.experiment.gradient_alignment import GradientAlignment, gradient_alignment
+from .models.lofi.experiment.layer_errors import LayerErrors, layer_errors
 from .models.lofi.experiment.low_degree_filter import LowDegreeFilter
+from .models.lofi.experiment.network_alignment import NetworkAlignment, network_alignment
 from .models.lofi.experiment.regressor import LoFiRegressor
+from .models.lofi.experiment.true_inputs import TrueInputs, true_inputs
 from .models.lofi.links import FeatureLink, NestedLink, OwnFeatureLink, SquaresLink
 from .models.lofi.problem import LoFiProblem, lofi
 from .models.lofi.theory.kernel_tail import kernel_tail
@@ -229,6 +234,7 @@ __all__ = [
     "GaussianProduct",
     "GaussianUnits",
     "GivenPooling",
+    "GradientAlignment",
     "GradientLayers",
     "Hardmax",
     "HermiteLink",
@@ -239,6 +245,7 @@ __all__ = [
     "KernelRidge",
     "Labels",
     "Lasso",
+    "LayerErrors",
     "LayerWise",
     "LayerwiseClustering",
     "LayerwiseConvolution",
@@ -246,6 +253,7 @@ __all__ = [
     "Linear",
     "Link",
     "LoFiClassifier",
+    "LoFiConvolution",
     "LoFiEnsemble",
     "LoFiProblem",
     "LoFiRegressor",
@@ -262,6 +270,7 @@ __all__ = [
     "MultiIndexThresholds",
     "NamedProblem",
     "NestedLink",
+    "NetworkAlignment",
     "Networks",
     "NoiseSensitivity",
     "NuclearPSD",
@@ -335,6 +344,7 @@ __all__ = [
     "Trainer",
     "Trajectory",
     "TrajectoryComparison",
+    "TrueInputs",
     "WidthScaling",
     "attention",
     "attention_pooling",
@@ -358,9 +368,11 @@ __all__ = [
     "diagonal_network",
     "elastic_attention",
     "functionals",
+    "gradient_alignment",
     "gradient_layers",
     "hardmax_attention",
     "kernel_tail",
+    "layer_errors",
     "linear_attention",
     "load",
     "lofi",
@@ -368,6 +380,7 @@ __all__ = [
     "low_rank_error",
     "low_rank_rank",
     "multi_index",
+    "network_alignment",
     "noise_sensitivity",
     "optimal_regularization",
     "option_names",
@@ -393,6 +406,7 @@ __all__ = [
     "thresholds",
     "train_ensemble",
     "trajectory",
+    "true_inputs",
     "unfactorized_attention",
     "untied_linear_attention",
     "weak_signal",

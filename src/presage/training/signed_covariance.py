@@ -15,6 +15,10 @@ def add_signed_squares(total: NDArray[np.float64], rows: NDArray[Any], weights: 
     added apart, each with the root of the size of its weight.
     """
     rows *= np.sqrt(np.abs(weights)).astype(rows.dtype)[:, None]
-    above, below = rows[weights > 0.0], rows[weights < 0.0]
-    total += above.T @ above
-    total -= below.T @ below
+    positive, negative = weights > 0.0, weights < 0.0
+    if positive.any():
+        above = rows if positive.all() else rows[positive]
+        total += above.T @ above
+    if negative.any():
+        below = rows if negative.all() else rows[negative]
+        total -= below.T @ below

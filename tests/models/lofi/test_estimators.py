@@ -19,6 +19,7 @@ import presage as ps
 from presage.models.lofi.experiment.kernel import Kernel, relu_kernel
 from presage.models.lofi.experiment.layers import Selection, fit_layer
 from presage.models.lofi.experiment.lifts import LinearLift, QuadraticLift, RandomLift, activated
+from presage.models.lofi.experiment.readout import Readout
 from presage.models.lofi.experiment.signal_matrix import (
     Reading,
     by_sides,
@@ -201,6 +202,7 @@ def test_features_are_standard_and_layers_go_on_from_each_other():
     assert features.shape == (400, 2)
     assert features.mean(axis=0) == pytest.approx(np.zeros(2), abs=1e-12)
     assert features.std(axis=0) == pytest.approx(np.ones(2), rel=1e-9)
+    assert all(layer.fitted is None for layer in fitted.layers_)
     assert fitted.layers_[1](fitted.layers_[0](X - X.mean(axis=0))) == pytest.approx(features)
     assert [len(values) for values in fitted.eigenvalues_] == [4, 2]
     assert list(fitted.get_feature_names_out()) == ["lofiregressor0", "lofiregressor1"]
@@ -324,3 +326,28 @@ except ImportError as error:
 """
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "estimators of scikit-learn 1.6 or newer. Run: pip install scikit-learn" in found
+
+
+@pytest.mark.parametrize("n", [30, 400])
+def test_the_readout_is_a_ridge_of_its_strength(n):
+    """The weights solve the normal equations of all samples, by whichever of two matrices is smaller."""
+    X, y, rng = some(n=n)
+    fitted = Readout(X, np.stack([y, X[:, 0]], axis=1), 50, rng)
+    Z = fitted.standard(fitted.lift.rows(X))
+    covariance = Z.T @ Z / n
+    ridge = fitted.strength * np.trace(covariance) / 50
+    targets = np.stack([y - y.mean(), X[:, 0] - X[:, 0].mean()], axis=1)
+    assert fitted.weights == pytest.approx(
+        np.linalg.solve(covariance + ridge * np.eye(50), Z.T @ targets / n), abs=1e-6
+    )
+    assert fitted(X) == pytest.approx(Z @ fitted.weights + [y.mean(), X[:, 0].mean()], abs=1e-9)
+    assert np.all(Z.mean(axis=0) == pytest.approx(0.0, abs=1e-12))
+
+
+def test_the_strength_of_the_ridge_follows_the_noise():
+    X, y, _ = some(n=500)
+    noise = np.random.default_rng(1).standard_normal(500)
+    little, much = (
+        Readout(X, (y + size * noise)[:, None], 300, np.random.default_rng(0)).strength for size in (0.0, 5.0)
+    )
+    assert much > little

@@ -105,7 +105,8 @@ class LayeredEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         for selection in self._selections(len(X), X.shape[1]):
             layer = fit_layer(h, y, selection, rng)
             layers.append(layer)
-            h = layer(h)
+            assert layer.fitted is not None
+            h, layer.fitted = layer.fitted, None  # an estimator keeps no samples but those of a kernel
         self.layers_ = layers
         self.readout_ = Readout(h, targets, self._readout_width(), rng)
 

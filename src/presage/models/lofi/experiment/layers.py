@@ -61,6 +61,7 @@ class Layer(ABC):
 
     standard: Standard
     values: Floats  # eigenvalues of the directions that were selected
+    fitted: Floats | None  # features of the samples that it was fitted to, until the next layer has them
 
     @abstractmethod
     def raw(self, h: Floats) -> Floats:
@@ -77,7 +78,9 @@ class LiftLayer(Layer):
 
     def __init__(self, lift: Lift, values: Floats, vectors: Floats, h: Floats) -> None:
         self.lift, self.values, self.vectors = lift, values, vectors
-        self.standard = Standard.of(self.raw(h))
+        raw = self.raw(h)
+        self.standard = Standard.of(raw)
+        self.fitted = self.standard(raw)
 
     def raw(self, h: Floats) -> Floats:
         found = np.empty((len(h), self.vectors.shape[1]))
@@ -93,7 +96,9 @@ class KernelLayer(Layer):
 
     def __init__(self, kernel: Kernel, values: Floats, dual: Floats) -> None:
         self.kernel, self.values, self.dual = kernel, values, dual
-        self.standard = Standard.of(kernel.gram @ dual)
+        raw = kernel.gram @ dual
+        self.standard = Standard.of(raw)
+        self.fitted = self.standard(raw)
 
     def raw(self, h: Floats) -> Floats:
         return np.asarray(self.kernel.rows(h) @ self.dual)
@@ -111,22 +116,28 @@ def fit_layer(h: Floats, y: Any, selection: Selection, rng: np.random.Generator)
             dual += [column[:, None] for column in columns]
         return KernelLayer(kernel, np.concatenate([one.values for one in selected]), np.concatenate(dual, axis=1))
     lift = made(selection.kind, h, selection.width, selection.activation, rng)
-    if not classes:
+    found = directions(lift, h, y, selection, rng)
+    return LiftLayer(lift, found.values, found.vectors, h)
+
+
+def directions(lift: Lift, h: Floats, y: Any, selection: Selection, rng: np.random.Generator) -> Selected:
+    """Directions of a lift that labels select, those of every class together, and the first moments if asked for."""
+    if y.dtype.kind not in "iu":
         whole = signal_matrix(lift, h, y, selection.reading)
         found = _selected(whole.C, lift, h, y, selection, rng)
         first = [whole.first_moment[:, None]] if selection.first_moment else []
-        return LiftLayer(lift, found.values, np.concatenate([found.vectors, *first], axis=1), h)
-    parts, values, first = [], [], []
-    for one, found_one in zip(np.unique(y), class_signal_matrices(lift, h, y, selection.reading), strict=True):
+        return Selected(found.values, np.concatenate([found.vectors, *first], axis=1))
+    parts, values, moments = [], [], []
+    for one, matrix in zip(np.unique(y), class_signal_matrices(lift, h, y, selection.reading), strict=True):
         label = np.where(y == one, 1.0, 0.0) - np.mean(y == one)
-        found = _selected(found_one.C, lift, h, label, selection, rng)
+        found = _selected(matrix.C, lift, h, label, selection, rng)
         parts.append(found.vectors)
         values.append(found.values)
-        first.append(found_one.first_moment[:, None])
+        moments.append(matrix.first_moment[:, None])
     together, _ = np.linalg.qr(np.concatenate(parts, axis=1))  # classes share directions: of these one is kept
     if selection.first_moment:
-        together = np.concatenate([together, *first], axis=1)
-    return LiftLayer(lift, np.concatenate(values), together, h)
+        together = np.concatenate([together, *moments], axis=1)
+    return Selected(np.concatenate(values), together)
 
 
 def _selected(C: Floats, lift: Lift, h: Floats, y: Floats, selection: Selection, rng: np.random.Generator) -> Selected:

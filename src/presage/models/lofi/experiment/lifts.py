@@ -13,15 +13,18 @@ from presage.protocol.ensemble import Floats
 
 Activation = Literal["relu", "centred_relu"]
 Kind = Literal["random", "kernel", "quadratic", "linear"]
-BLOCK_BYTES = 64e6  # of the rows of a lift that are held together
+BLOCK_BYTES = 2e8  # of the rows of a lift that are held together
 
 
-def activated(u: NDArray[Any], activation: Activation) -> NDArray[Any]:
-    """Activation of random projections, in place: relu(u), or that without its constant and its linear part."""
+def activated(u: NDArray[Any], activation: Activation, size: float = 1.0) -> NDArray[Any]:
+    """Activation of random projections, in place: relu(u), or that without its constant and its linear part.
+
+    Projections that were multiplied by a `size` give values that are: both are homogeneous but for the constant.
+    """
     if activation == "relu":
         return np.asarray(np.maximum(u, 0.0, out=u))
     half = u.dtype.type(0.5)
-    shift = u.dtype.type(1.0 / sqrt(2.0 * pi))
+    shift = u.dtype.type(size / sqrt(2.0 * pi))
     u = np.abs(u, out=u)  # relu(u) - u/2 = |u|/2
     u *= half
     u -= shift
@@ -43,9 +46,14 @@ class Lift(ABC):
         """Coordinates of these inputs, in their precision."""
 
     @property
+    def positions(self) -> int:
+        """Rows of one sample: one, or as many as an image has places."""
+        return 1
+
+    @property
     def block(self) -> int:
         """Samples whose rows are held together."""
-        return max(1, int(BLOCK_BYTES / (8 * self.width)))
+        return max(1, int(BLOCK_BYTES / (8 * self.width * self.positions)))
 
 
 @final
@@ -57,18 +65,18 @@ class RandomLift(Lift):
     ) -> None:
         self.scale, self.activation = root_mean_square(h), activation
         self.W = rng.standard_normal((h.shape[1], width))
-        self.biases = rng.standard_normal(width) if biases else np.zeros(width)
+        self.biases = rng.standard_normal(width) if biases else None
 
     @property
     def width(self) -> int:
         return int(self.W.shape[1])
 
     def rows(self, h: NDArray[Any]) -> NDArray[Any]:
-        u = h @ (self.W / self.scale).astype(h.dtype)
-        u += self.biases.astype(h.dtype)
-        z = activated(u, self.activation)
-        z /= h.dtype.type(sqrt(self.width))
-        return z
+        size = 1.0 / sqrt(self.width)
+        u = h @ (self.W * (size / self.scale)).astype(h.dtype)
+        if self.biases is not None:
+            u += (self.biases * size).astype(h.dtype)
+        return activated(u, self.activation, size)
 
 
 @final

@@ -14,6 +14,7 @@ HELD_OUT = 0.2  # part of the samples that chooses the strength
 STRENGTHS = np.geomspace(1e-8, 1e1, 19)  # of the ridge, over the mean eigenvalue of the covariance
 FEW = 10  # samples, with fewer of which none can be held out
 MIDDLE = 9  # the strength that is used then
+TINY = 1e-300
 
 
 @final
@@ -27,14 +28,25 @@ class Readout:
         order = rng.permutation(n)
         held, used = np.split(order, [int(HELD_OUT * n) if n >= FEW else 0])
         self.standard = Standard(*self._moments(h))
-        Z = None if n * width > 4e7 else self._rows(h)  # kept where it is small
         self.strength = float(STRENGTHS[MIDDLE])
+        y = targets - self.shift
+        if n <= width:  # by the Gram matrix of the samples, which is smaller
+            Z = self._rows(h)
+            if len(held):
+                self._choose(_dual(Z[used], y[used], STRENGTHS), Z[held], y[held])
+            self.weights = _dual(Z, y, np.array([self.strength]))[0]
+            return
+        gram, right = self._sums(h[used], y[used])
         if len(held):
-            weights = self._solved(h, Z, used, targets, STRENGTHS)
-            rows = self._rows(h[held]) if Z is None else Z[held]
-            errors = [float(np.mean((rows @ w + self.shift - targets[held]) ** 2)) for w in weights]
-            self.strength = float(STRENGTHS[int(np.argmin(errors))])
-        self.weights = self._solved(h, Z, np.arange(n), targets, np.array([self.strength]))[0]
+            self._choose(_primal(gram, right, len(used), STRENGTHS), self._rows(h[held]), y[held])
+            more, further = self._sums(h[held], y[held])
+            gram, right = gram + more, right + further
+        self.weights = _primal(gram, right, n, np.array([self.strength]))[0]
+
+    def _choose(self, weights: list[Floats], rows: Floats, y: Floats) -> None:
+        """The strength of the least error on samples that were held out."""
+        errors = [float(np.mean((rows @ w - y) ** 2)) for w in weights]
+        self.strength = float(STRENGTHS[int(np.argmin(errors))])
 
     def __call__(self, h: Floats) -> Floats:
         """Targets of these inputs, one column each."""
@@ -58,32 +70,29 @@ class Readout:
         whole = float(np.sqrt(np.mean(spread**2))) or 1.0
         return mean, np.full(self.lift.width, whole)  # one scale for all: features of larger spread count more
 
-    def _solved(
-        self,
-        h: Floats,
-        Z: Floats | None,
-        used: np.ndarray[tuple[int], np.dtype[np.intp]],
-        targets: Floats,
-        strengths: Floats,
-    ) -> list[Floats]:
-        """Weights of these samples for each strength, by the eigenvectors of one covariance."""
-        width = self.lift.width
-        y = targets[used] - self.shift
-        if len(used) <= width:  # by the Gram matrix of the samples, which is smaller
-            rows = self._rows(h[used]) if Z is None else Z[used]
-            values, vectors = np.linalg.eigh(rows @ rows.T / len(used))
-            along = vectors.T @ y / len(used)
-            values = np.maximum(values, 0.0)
-            mean = float(values.sum()) / width
-            return [rows.T @ (vectors @ (along / (values + s * mean + 1e-300)[:, None])) for s in strengths]
-        gram, right = np.zeros((width, width)), np.zeros((width, y.shape[1]))
-        for start in range(0, len(used), self.lift.block):
+    def _sums(self, h: Floats, y: Floats) -> tuple[Floats, Floats]:
+        """Products of random features with each other and with the targets, summed in blocks."""
+        gram, right = np.zeros((self.lift.width, self.lift.width)), np.zeros((self.lift.width, y.shape[1]))
+        for start in range(0, len(h), self.lift.block):
             place = slice(start, start + self.lift.block)
-            rows = self._rows(h[used[place]]) if Z is None else Z[used[place]]
+            rows = self._rows(h[place])
             gram += rows.T @ rows
             right += rows.T @ y[place]
-        values, vectors = np.linalg.eigh(gram / len(used))
-        values = np.maximum(values, 0.0)
-        along = vectors.T @ right / len(used)
-        mean = float(values.mean())
-        return [vectors @ (along / (values + s * mean + 1e-300)[:, None]) for s in strengths]
+        return gram, right
+
+
+def _primal(gram: Floats, right: Floats, n: int, strengths: Floats) -> list[Floats]:
+    """Weights for each strength by the eigenvectors of the covariance of the features."""
+    values, vectors = np.linalg.eigh(gram / n)
+    values, along = np.maximum(values, 0.0), vectors.T @ right / n
+    mean = float(values.mean())
+    return [vectors @ (along / (values + s * mean + TINY)[:, None]) for s in strengths]
+
+
+def _dual(rows: Floats, y: Floats, strengths: Floats) -> list[Floats]:
+    """Weights for each strength by the eigenvectors of the Gram matrix of the samples."""
+    n, width = rows.shape
+    values, vectors = np.linalg.eigh(rows @ rows.T / n)
+    values, along = np.maximum(values, 0.0), vectors.T @ y / n
+    mean = float(values.sum()) / width
+    return [rows.T @ (vectors @ (along / (values + s * mean + TINY)[:, None])) for s in strengths]

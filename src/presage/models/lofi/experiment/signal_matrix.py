@@ -18,7 +18,6 @@ DENSE = 500  # rows of a matrix up to which all eigenvectors are computed
 PART = 0.1  # of the rows, up to which directions are looked for one by one
 BASIS = 60  # directions that are looked at, at the least
 SETTLED = 1e-7  # relative error of an eigenvalue at which it is known
-TINY = 1e-300
 
 
 @dataclass(frozen=True)
@@ -29,15 +28,14 @@ class Reading:
     centre: bool = True  # the mean row is taken off, after they were normalised
     double: bool = True  # in double precision; in single, products take half the time and keep six digits
 
-    def blocks(self, lift: Lift, h: Floats) -> Iterator[tuple[slice, Any]]:
-        """Rows of the lift, block by block."""
+    def blocks(self, lift: Lift, h: Floats) -> Iterator[tuple[slice, Any, Floats]]:
+        """Rows of the lift, block by block, and what each is to be multiplied by."""
         inputs = h if self.double else h.astype(np.float32)
         for start in range(0, len(h), lift.block):
             place = slice(start, min(start + lift.block, len(h)))
             z = lift.rows(inputs[place])
-            if self.normalise:
-                z /= np.maximum(np.sqrt(np.einsum("ij,ij->i", z, z)), TINY if self.double else 1e-30)[:, None]
-            yield place, z
+            norms = np.sqrt(np.einsum("ij,ij->i", z, z, dtype=np.float64)) if self.normalise else np.ones(len(z))
+            yield place, z, 1.0 / np.where(norms > 0.0, norms, 1.0)
 
 
 class SignalMatrix(NamedTuple):
@@ -50,29 +48,34 @@ class SignalMatrix(NamedTuple):
 def signal_matrix(lift: Lift, h: Floats, y: Floats, reading: Reading) -> SignalMatrix:
     """The signed covariance of a lift with centred labels; no more than a block of rows is held.
 
+    Every row of a sample has its label, where it has several.
     Rows are centred afterwards: with ``sum y = 0`` that takes ``b m' + m b'`` off, m the mean row.
     """
     total, first, mean = np.zeros((lift.width, lift.width)), np.zeros(lift.width), np.zeros(lift.width)
-    for place, z in reading.blocks(lift, h):
-        mean += z.sum(axis=0, dtype=np.float64)
-        first += z.T @ y[place].astype(z.dtype)
-        add_signed_squares(total, z, y[place])
-    return _centred(total, first, mean, len(h), reading)
+    order = np.argsort(y < 0.0, kind="stable")  # by their signs: hardly a block has both
+    h, y = h[order], y[order]
+    for place, z, size in reading.blocks(lift, h):
+        label = np.repeat(y[place], lift.positions)
+        moments = np.stack([size, label * size]).astype(z.dtype) @ z
+        mean += moments[0]
+        first += moments[1]
+        add_signed_squares(total, z, label * size**2)
+    return _centred(total, first, mean, len(h) * lift.positions, reading)
 
 
 def class_signal_matrices(lift: Lift, h: Floats, classes: Any, reading: Reading) -> Iterator[SignalMatrix]:
     """The matrices of every class against the others, labels ``1[class] - share``: two passes over the rows in all."""
-    width, n = lift.width, len(h)
+    width, n = lift.width, len(h) * lift.positions
     whole, mean = np.zeros((width, width)), np.zeros(width)
-    for _, z in reading.blocks(lift, h):
-        mean += z.sum(axis=0, dtype=np.float64)
-        whole += z.T @ z
+    for _, z, size in reading.blocks(lift, h):
+        mean += size.astype(z.dtype) @ z
+        add_signed_squares(whole, z, size**2)
     for one in np.unique(classes):
         own = h[classes == one]
-        total, first, share = np.zeros((width, width)), np.zeros(width), len(own) / n
-        for _, z in reading.blocks(lift, own):
-            first += z.sum(axis=0, dtype=np.float64)
-            total += z.T @ z
+        total, first, share = np.zeros((width, width)), np.zeros(width), len(own) * lift.positions / n
+        for _, z, size in reading.blocks(lift, own):
+            first += size.astype(z.dtype) @ z
+            add_signed_squares(total, z, size**2)
         yield _centred(total - share * whole, first - share * mean, mean, n, reading)
 
 
