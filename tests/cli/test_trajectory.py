@@ -65,3 +65,20 @@ def test_mistakes_are_told(arguments, sentence):
 def test_what_plays_no_part_is_told():
     found = from_json("trajectory", "--model", "bilinear", "--weight-decay", "0.1", "--steps", "2")
     assert "--weight-decay plays no part in the steps of the training." in found["caveats"]
+
+
+def test_a_trainer_is_followed_by_its_name_and_numbers():
+    arguments = ("trajectory", "--model", "boltzmann", "--steps", "3")
+    found = from_json(*arguments, "--trainer", "amp:m_0=0.4,q_0=1")
+    assert found["trainer"].startswith("BoltzmannAMP(m_0=0.4, q_0=1.0,")
+    own = ps.trajectory(ps.boltzmann(alpha=4.0, signal=1.5), steps=3, trainer=ps.BoltzmannAMP(m_0=0.4, q_0=1.0))
+    assert found["columns"]["overlap"] == pytest.approx(own.overlap.tolist())
+    for wrong in ("amp:speed=3", "amp:m_0", "amp:m_0=1,m_0=2"):
+        said = " ".join(run(*arguments, "--trainer", wrong, code=2).stderr.split())
+        assert "`--trainer` must be amp and numbers of it, each once: m_0, q_0" in said
+    assert "must be one of lbfgs, amp, descent" in run(*arguments, "--trainer", "adam", code=2).stderr
+    assert "these are the ways that are known step by step" in " ".join(
+        run(*arguments, "--trainer", "lbfgs", code=2).stderr.split()
+    )
+    said = " ".join(run("trajectory", "--trainer", "amp", code=2).stderr.split())
+    assert "`--trainer` is no option of `presage trajectory` with --model attention" in said
