@@ -35,7 +35,6 @@ class BoltzmannEnsemble(Ensemble):
 
     observables = MEASURED
     also_measured = ("slope",)
-    arrays = ("M", "Q")
     noun = "machines"
     followed: ClassVar[tuple[Observable, ...]] = FOLLOWED  # columns of a trajectory, after the time
 
