@@ -29,6 +29,32 @@ class Recovery(Columns):
     relative_error: float  # of alpha
     notes: tuple[str, ...] = field(default=(), repr=False)
 
+    @classmethod
+    def of_thresholds(
+        cls, problem: Any, s: Floats, each: Floats, *, relative_error: Any, notes: tuple[str, ...], margin: float = 10.0
+    ) -> Recovery:
+        """Where every feature is learned from its threshold on and none is forgotten; infinite ones are never learned.
+
+        `relative_error` is one for all, or one each; `margin` is how far before the first crossing and beyond the last
+        is said to be followed.
+        """
+        seen = np.flatnonzero(np.isfinite(each))
+        order = seen[np.argsort(each[seen], kind="stable")]
+        alpha = each[order]
+        followed = (float(alpha[0]) / margin, float(alpha[-1]) * margin) if len(alpha) else (0.0, np.inf)
+        errors = np.broadcast_to(relative_error, each.shape)[order]
+        return cls(
+            problem,
+            s=s,
+            feature=np.asarray(order + 1, dtype=np.int64),
+            alpha=alpha,
+            learned=np.ones(len(alpha), dtype=np.bool_),
+            followed=followed,
+            d=None,
+            relative_error=float(errors.max(initial=0.0)),
+            notes=notes,
+        )
+
     @property
     def meanings(self) -> Mapping[str, str]:
         """The columns in words; the number of samples is one where the target has a dimension."""

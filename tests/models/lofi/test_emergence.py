@@ -146,6 +146,17 @@ def test_recovery_has_a_crossing_for_each_feature():
     assert found.alpha == pytest.approx([0.869, 0.935, 3.013], abs=6e-4)
 
 
+def test_recovery_is_in_the_order_of_the_samples_and_leaves_out_what_is_never_seen():
+    found = ps.recovery(ps.lofi(ps.OwnFeatureLink(second_first, 3), alpha=1.0))
+    assert list(found.feature) == [2, 1]
+    assert np.all(np.diff(found.alpha) > 0.0)
+    assert found.followed == (pytest.approx(found.alpha[0] / 10.0), pytest.approx(10.0 * found.alpha[1]))
+
+
+def second_first(h):
+    return np.tanh(0.4 * h[:, 0] ** 2 + h[:, 1] ** 2)
+
+
 def test_a_feature_without_a_second_moment_is_told():
     link = ps.OwnFeatureLink(one_of_two, 2)
     found = ps.thresholds(ps.lofi(link, alpha=8.0))

@@ -76,15 +76,14 @@ def test_dual_coefficients_are_orthonormal(centre):
 
 
 def test_a_gram_matrix_of_finite_width_is_off_by_the_root_of_it():
+    """Relative error times sqrt(P): the same number, between 2.4 and 3.4, at every width."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((120, 10))
     exact = Kernel(X, "relu", normalise=False, centre=False).gram
     for P in (1000, 4000, 16000):
-        Z = RandomLift(X, P, "relu", rng).rows(X)
-        off = np.linalg.norm(Z @ Z.T - exact) / np.linalg.norm(exact)
-        of_the_largest = np.abs(np.linalg.eigvalsh(Z @ Z.T - exact)).max()
-        assert off * sqrt(P) < 3.4
-        assert of_the_largest > 0.0
+        grams = [Z @ Z.T for Z in (RandomLift(X, P, "relu", rng).rows(X) for _ in range(8))]
+        off = [np.linalg.norm(gram - exact) / np.linalg.norm(exact) for gram in grams]
+        assert 2.4 < np.mean(off) * sqrt(P) < 3.4
 
 
 def test_kernels_are_means_over_random_features():

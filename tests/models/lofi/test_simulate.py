@@ -113,6 +113,19 @@ def test_the_matrix_is_a_sum_over_samples():
     assert pytest.approx(sum(y[mu] * np.outer(x[mu], x[mu]) for mu in range(40)) / 40, abs=1e-6) == C
 
 
+@pytest.mark.parametrize("alpha", [0.7, 3.0])
+def test_few_samples_with_a_tail_are_diagonalised_at_once(alpha, monkeypatch):
+    """The same eigenvalues and directions whether all eigenvectors are computed or some are looked for."""
+    problem = ps.lofi(THREE, alpha=alpha, tail=0.5)
+    dense = select(problem, 120, "sides", np.random.default_rng(2), 1)
+    monkeypatch.setattr("presage.models.lofi.experiment.surrogate.DENSE", 0)
+    sparse = select(problem, 120, "sides", np.random.default_rng(2), 1)
+    assert sparse.values == pytest.approx(dense.values, rel=1e-7)
+    assert np.abs(np.sum(sparse.vectors * dense.vectors, axis=0)) == pytest.approx(np.ones(3), abs=1e-5)
+    assert sparse.edges == pytest.approx(dense.edges, rel=1e-7)
+    assert sparse.largest == pytest.approx(dense.largest, rel=1e-7)
+
+
 def test_numbers_do_not_depend_on_threads_or_processes():
     problem = ps.lofi(THREE, alpha=4.0)
     one, two = (select(problem, 120, "sides", np.random.default_rng(1), threads) for threads in (1, 2))

@@ -17,20 +17,10 @@ def recovery(problem: CompositionalProblem) -> Recovery:
     found = moments(problem)
     each = sample_sizes_of(problem, found)
     bars, told = sureness_of(problem, found, each)
-    finite = np.flatnonzero(np.isfinite(each))
-    order = finite[np.argsort(each[finite], kind="stable")]
-    never = problem.features - finite.size
+    never = int(np.sum(~np.isfinite(each)))
     notes = [*told]
     if never:
         notes.append(f"{never} of the features have no strength, and are never learned.")
-    return Recovery(
-        problem=problem,
-        s=problem.strengths,
-        feature=order + 1,
-        alpha=each[order],
-        learned=np.ones(order.size, dtype=np.bool_),
-        followed=(float(each[order[0]]) / ROOM, float(each[order[-1]]) * ROOM),
-        d=None,
-        relative_error=float(bars[order].max()),
-        notes=tuple(notes),
+    return Recovery.of_thresholds(
+        problem, problem.strengths, each, relative_error=bars, notes=tuple(notes), margin=ROOM
     )

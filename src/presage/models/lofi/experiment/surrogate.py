@@ -7,7 +7,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy
 
-from presage.models.lofi.experiment.signal_matrix import Pick, Selected, by_sides, edges_of, joined, leading
+from presage.models.lofi.experiment.signal_matrix import (
+    DENSE,
+    Pick,
+    Selected,
+    by_sides,
+    edges_of,
+    joined,
+    leading,
+)
 from presage.models.lofi.problem import LoFiProblem
 from presage.protocol.ensemble import Floats
 from presage.training.ordered_sums import PARTS, by_parts
@@ -89,12 +97,14 @@ def _with_tail(
     more = np.sqrt(s**2 + tail**2) - tail
 
     def root(u: Floats) -> Floats:
-        return np.asarray(tail * u + U @ (more * (U.T @ u)))
+        return np.asarray(tail * u + (U * more) @ (U.T @ u))
 
     def ends(labels: Floats, count: int) -> Selected:
         def product(u: Any) -> Floats:
             return np.asarray(root(labels * root(np.asarray(u).ravel())) / n)
 
+        if n <= DENSE:
+            return Selected(*np.linalg.eigh(root(labels[:, None] * root(np.eye(n))) / n))
         M = scipy.sparse.linalg.LinearOperator((n, n), matvec=product, dtype=np.float64)
         options: dict[str, Any] = {"k": count, "v0": rng.standard_normal(n), "ncv": 60 + count, "tol": SETTLED}
         low, high = (Selected(*scipy.sparse.linalg.eigsh(M, which=which, **options)) for which in ("SA", "LA"))
