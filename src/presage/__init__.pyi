@@ -90,6 +90,15 @@ from .models.lofi.problem import LoFiProblem, lofi
 from .models.lofi.theory.kernel_tail import kernel_tail
 from .models.lofi.theory.solution import LoFiSolution
 from .models.lofi.thresholds import LoFiThresholds
+from .models.lora.bayes.linear_posterior import LinearPosterior
+from .models.lora.bayes.optimal import LoraBayes
+from .models.lora.experiment.ensemble import AdapterEnsemble
+from .models.lora.experiment.posterior_amp import PosteriorAMP
+from .models.lora.named import linear_lora, lora, softmax_lora
+from .models.lora.problem import LoraProblem
+from .models.lora.theory.recalibration import best_recalibration
+from .models.lora.theory.solution import LoraSolution
+from .models.lora.thresholds import LoraThresholds
 from .models.multi_index.experiment.ensemble import MultiIndexEnsemble
 from .models.multi_index.experiment.spectral_estimator import SpectralEstimator
 from .models.multi_index.links import AbsoluteLink, CosineLink, HermiteLink, Link, OwnLink
@@ -178,6 +187,7 @@ __all__ = [
     "LBFGS",
     "AbsoluteLink",
     "Adam",
+    "AdapterEnsemble",
     "AlignedTokens",
     "BayesAMP",
     "BayesSolution",
@@ -251,6 +261,7 @@ __all__ = [
     "LayerwiseConvolution",
     "LearningProblem",
     "Linear",
+    "LinearPosterior",
     "Link",
     "LoFiClassifier",
     "LoFiConvolution",
@@ -259,6 +270,10 @@ __all__ = [
     "LoFiRegressor",
     "LoFiSolution",
     "LoFiThresholds",
+    "LoraBayes",
+    "LoraProblem",
+    "LoraSolution",
+    "LoraThresholds",
     "LowDegreeFilter",
     "MarchenkoPastur",
     "MeanPooling",
@@ -294,6 +309,7 @@ __all__ = [
     "PoolingProblem",
     "PoolingSolution",
     "PoolingThresholds",
+    "PosteriorAMP",
     "PowerLaw",
     "PowerLawScaling",
     "Prediction",
@@ -351,6 +367,7 @@ __all__ = [
     "bayes_curve",
     "bayes_optimal",
     "best_preprocessing",
+    "best_recalibration",
     "best_threshold",
     "best_width",
     "bilinear_regression",
@@ -374,8 +391,10 @@ __all__ = [
     "kernel_tail",
     "layer_errors",
     "linear_attention",
+    "linear_lora",
     "load",
     "lofi",
+    "lora",
     "low_rank_bayes_error",
     "low_rank_error",
     "low_rank_rank",
@@ -396,6 +415,7 @@ __all__ = [
     "shallow_learners",
     "simulate",
     "single_index",
+    "softmax_lora",
     "solve",
     "spectral_method",
     "spectral_threshold",

@@ -101,7 +101,7 @@ def _texts(problem: LearningProblem, named: NamedProblem) -> dict[str, str] | No
     """The text of every field of a name, where this name makes the problem; None where it does not."""
     if not set(named.fields) <= set(problem.names()):
         return None
-    values = {name: _value(problem, name) for name in named.fields}
+    values = {name: problem.value(name) for name in named.fields}
     if not _makes(named, values, problem):
         return None
     for name, field in named.fields.items():
@@ -111,13 +111,6 @@ def _texts(problem: LearningProblem, named: NamedProblem) -> dict[str, str] | No
     texts = ((name, _text(value, named.fields[name])) for name, value in there.items())
     fields = {name: text for name, text in texts if text is not None}
     return fields if fields.keys() == there.keys() else None
-
-
-def _value(problem: LearningProblem, name: str) -> Any:
-    """The value of a field, of the problem itself or of the first of its parts that has it."""
-    things = [problem, *(getattr(problem, part) for part in problem.parts)]
-    having = (thing for thing in things if dataclasses.is_dataclass(thing))
-    return next(getattr(thing, name) for thing in having if name in {field.name for field in dataclasses.fields(thing)})
 
 
 def _makes(named: NamedProblem, values: Mapping[str, Any], problem: LearningProblem) -> bool:

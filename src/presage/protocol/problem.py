@@ -24,17 +24,18 @@ class LearningProblem(Declared):
         """Return a copy with some numbers or choices changed.
 
         Names of the problem itself (``alpha``, ``noise`` ...) and of its parts (``beta``, ``kappa_0`` ...) are
-        understood alike; `names` lists them.
+        understood alike; `names` lists them. Where a part is a problem of its own, a name that both have is that of
+        the whole; the part's has the name of the part before it (``pretraining_alpha``).
         """
         own = {field.name for field in dataclasses.fields(self)}  # type: ignore[arg-type]
         direct = {name: value for name, value in changes.items() if name in own}
         left = {name: value for name, value in changes.items() if name not in own}
         for part in self.parts:
             current = direct.get(part, getattr(self, part))
-            inner = {name: left.pop(name) for name in _field_names(current) if name in left}
+            spelled = _spelled(part, current, own)
+            inner = {name: left.pop(written) for written, name in spelled.items() if written in left}
             if inner:
-                replaced = getattr(current, "replaced", None)  # a part may know what else changes with a number
-                direct[part] = replaced(**inner) if replaced else dataclasses.replace(current, **inner)
+                direct[part] = _changed(current, inner)
         if left:
             raise checks.complaint(
                 "replace",
@@ -57,9 +58,25 @@ class LearningProblem(Declared):
 
     def declaration(self, name: str) -> Declaration | None:
         """What is declared of a field, of the problem itself or of one of its parts; None where nothing is."""
-        things = [self, *(getattr(self, part) for part in self.parts)]
-        found = (declarations(thing).get(name) for thing in things if dataclasses.is_dataclass(thing))
-        return next(filter(None, found), None)
+        thing, inner = self._home(name)
+        if isinstance(thing, LearningProblem) and thing is not self:
+            return thing.declaration(inner)
+        return declarations(thing).get(inner) if dataclasses.is_dataclass(thing) else None
+
+    def value(self, name: str) -> Any:
+        """The value of a field, of the problem itself or of one of its parts, by one of the `names`."""
+        thing, inner = self._home(name)
+        return thing.value(inner) if isinstance(thing, LearningProblem) and thing is not self else getattr(thing, inner)
+
+    def _home(self, name: str) -> tuple[Any, str]:
+        """Where a name is at home, the problem itself or a part of it, and what it is called there."""
+        own = _field_names(self)
+        if name not in own:
+            for part in self.parts:
+                spelled = _spelled(part, getattr(self, part), {*own})
+                if name in spelled:
+                    return getattr(self, part), spelled[name]
+        return self, name
 
     @property
     def own_dimension(self) -> int | None:
@@ -93,23 +110,40 @@ class LearningProblem(Declared):
 
     def names(self) -> list[str]:
         """Names that `replace` understands: of the problem's own fields and of those of its parts, each once."""
-        things = [self, *(getattr(self, part) for part in self.parts)]
-        return list(dict.fromkeys(name for thing in things for name in _field_names(thing)))
+        own = _field_names(self)
+        inner = (_spelled(part, getattr(self, part), {*own}) for part in self.parts)
+        return list(dict.fromkeys([*own, *(name for spelled in inner for name in spelled)]))
 
 
 def marked_hints(problem: LearningProblem) -> dict[str, str]:
     """The hints of a problem by the names of its numbers, marked for who spells them in another way than Python."""
-    things = [problem, *(getattr(problem, part) for part in problem.parts)]
-    found: dict[str, str | None] = {}
-    for thing in filter(dataclasses.is_dataclass, things):
-        numbers = {name: field for name, field in declarations(thing).items() if isinstance(field, Number)}
-        found |= {name: number.hinted(name, getattr(thing, name)) for name, number in numbers.items()}
+    declared = {name: problem.declaration(name) for name in problem.names()}
+    numbers = {name: number for name, number in declared.items() if isinstance(number, Number)}
+    found = {name: number.hinted(name, problem.value(name)) for name, number in numbers.items()}
     return {name: text for name, text in found.items() if text is not None}
 
 
 def checked_dimension(d: int) -> int:
     """A dimension, or a complaint."""
     return checks.integer("d", d, at_least=1, reason="it is a dimension", remedy="Use for example <d=100>.")
+
+
+def _spelled(part: str, thing: Any, own: set[str]) -> dict[str, str]:
+    """How the names of a part are written from outside: what is written, and what it is inside.
+
+    Those of a part that is a problem of its own, and that the whole has too, have the name of the part before them.
+    """
+    if not isinstance(thing, LearningProblem):
+        return {name: name for name in _field_names(thing)}
+    return {f"{part}_{name}" if name in own else name: name for name in thing.names()}
+
+
+def _changed(part: Any, changes: dict[str, Any]) -> Any:
+    """A part with some of its numbers changed; it may know what else changes with them."""
+    if isinstance(part, LearningProblem):
+        return part.replace(**changes)
+    replaced = getattr(part, "replaced", None)
+    return replaced(**changes) if replaced else dataclasses.replace(part, **changes)
 
 
 def _field_names(thing: Any) -> list[str]:

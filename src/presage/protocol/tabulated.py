@@ -160,11 +160,7 @@ def problem_as_dict(problem: Any) -> Any:
     """The model by name, then every field of the problem and of its parts; a part itself by the text that makes it."""
     if not isinstance(problem, LearningProblem):
         return plain(problem)
-    things = [problem, *(getattr(problem, part) for part in problem.parts)]
-    found_in = {
-        name: next(plain(getattr(thing, name)) for thing in things if hasattr(thing, name)) for name in problem.names()
-    }
-    return {"model": problem.model.name, **found_in}
+    return {"model": problem.model.name, **{name: plain(problem.value(name)) for name in problem.names()}}
 
 
 def plain(value: Any) -> Any:

@@ -74,6 +74,50 @@ def settled(
     return Settled(now, most, residual)
 
 
+def settled_faster(
+    start: Overlaps,
+    step: Callable[[Overlaps], Overlaps],
+    allowed: Callable[[Overlaps], bool],
+    *,
+    tol: float,
+    most: int,
+    memory: int = 4,
+) -> Settled:
+    """The same fixed point in fewer steps: the next place is where the last few steps, made straight, would vanish.
+
+    The combination of the last `memory` places whose step is shortest (Anderson's) is taken where it is `allowed`, and
+    half of a plain step where it is not.
+    """
+    shapes = [part.shape for part in start]
+    cuts = np.cumsum([part.size for part in start])[:-1]
+
+    def flat(overlaps: Overlaps) -> Floats:
+        return np.concatenate([part.ravel() for part in overlaps])
+
+    def whole(x: Floats) -> Overlaps:
+        return Overlaps(*(part.reshape(shape) for part, shape in zip(np.split(x, cuts), shapes, strict=True)))
+
+    now, residual = start, np.inf
+    places: list[Floats] = []
+    steps: list[Floats] = []
+    for count in range(1, most + 1):
+        new = step(now)
+        residual = change(now, new)
+        if not residual > tol:
+            return Settled(new, count, residual)
+        places, steps = [*places[-memory:], flat(now)], [*steps[-memory:], flat(new) - flat(now)]
+        proposed = places[-1] + 0.5 * steps[-1]
+        if len(places) > 1:
+            moved = np.diff(np.array(places), axis=0).T
+            bent = np.diff(np.array(steps), axis=0).T
+            sizes = np.maximum(np.abs(flat(new)), 1e-6)
+            weights = np.linalg.lstsq(bent / sizes[:, None], steps[-1] / sizes, rcond=1e-10)[0]
+            straight = places[-1] + steps[-1] - (moved + bent) @ weights
+            proposed = straight if allowed(whole(straight)) else proposed
+        now = whole(proposed)
+    return Settled(now, most, residual)
+
+
 def change(old: Overlaps, new: Overlaps) -> float:
     """Largest difference of an entry, relative to the largest of its matrix."""
     sizes = (np.max(np.abs(b - a)) / max(float(np.max(np.abs(b))), 1e-300) for a, b in zip(old, new, strict=True))

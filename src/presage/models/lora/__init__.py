@@ -1,0 +1,1 @@
+"""Fine-tuning of a pre-trained attention layer by an adapter of low rank (LoRA)."""

@@ -1,0 +1,1 @@
+"""The second witness: pre-train a layer, freeze it, train an adapter, measure."""

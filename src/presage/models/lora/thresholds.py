@@ -1,0 +1,35 @@
+"""How many samples it takes until the new task is seen at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import final
+
+from presage.models.lora.bayes.optimal import bayes_optimal
+from presage.models.lora.declaration import THRESHOLDS
+from presage.models.lora.problem import LoraProblem
+from presage.protocol.prediction import SampleSizes
+
+
+@final
+@dataclass(frozen=True)
+class LoraThresholds(SampleSizes):
+    """Samples of the fine-tuning over the dimension, ``alpha' = N'/d``."""
+
+    weak_recovery: float  # from here on the best of all methods is better than knowing nothing
+    bars: dict[str, float] = field(default_factory=dict, repr=False, hash=False)
+    caveats: tuple[str, ...] = ()
+    problem: LoraProblem | None = field(default=None, repr=False)
+
+    observables = THRESHOLDS
+
+    @property
+    def error_bars(self) -> dict[str, float]:
+        return dict(self.bars)
+
+
+def thresholds(problem: LoraProblem) -> LoraThresholds:
+    """The weak recovery of the Bayes-optimal fine-tuning; the alpha of the problem plays no part."""
+    found = bayes_optimal(problem.replace(alpha=1e-6))
+    bars = {"weak_recovery": found.error_bars["weak_recovery"]}
+    return LoraThresholds(found.weak_recovery, bars, (*problem.notes, *found.said), problem)
