@@ -686,7 +686,7 @@ class TestFigure:
 
     def test_names_complete_in_the_shell(self):
         assert "attention-1" in figure.complete("att")
-        assert models.complete("li") == ["linear-attention"]
+        assert models.complete("linear-a") == ["linear-attention"]
 
 
 class TestLookingThingsUp:

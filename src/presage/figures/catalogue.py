@@ -67,6 +67,9 @@ NAMES = (
     "boltzmann-time",
     "boltzmann-signal",
     "boltzmann-sequence",
+    "finetuning-decay",
+    "finetuning-samples",
+    "finetuning-selection",
 )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -78,7 +80,7 @@ def test_fewer_columns_than_the_target_has():
     assert found["overlap"].mean < 0.5**0.25 + 1e-3  # of a rank of one with one of two
 
 
-SOFTMAX = {  # problem and layer: values with their errors
+SOFTMAX: dict[str, Any] = {  # problem and layer: values with their errors
     "two tokens, alpha' = 10": (
         (2, 10.0, {}),
         (1.46236, 1.38094, 1.75, 2.30345),
@@ -179,7 +181,14 @@ def test_scale_of_the_new_task():
     q_0 = 2.5
     large = measured(linear(2, 3.0, 0.5 * q_0, strength=q_0), only_noise(0.5 * q_0**2), 2**10, 4)
     small = measured(linear(2, 3.0, 0.5), only_noise(0.5), 2**10, 4)
-    for name, factor in {"m": q_0, "q": q_0, "overlap": 1.0, "test_error": q_0**2, "train_loss": q_0**2, "gain": 1.0}.items():
+    for name, factor in {
+        "m": q_0,
+        "q": q_0,
+        "overlap": 1.0,
+        "test_error": q_0**2,
+        "train_loss": q_0**2,
+        "gain": 1.0,
+    }.items():
         assert large[name].mean == pytest.approx(factor * small[name].mean, rel=1e-5), name
 
 
@@ -210,6 +219,6 @@ def test_public_solve_has_the_digits_too():
     law = ps.MarchenkoPastur(1.0)
     before = ps.attention(law, alpha=0.1, weight_decay=0.03, noise=0.5, n_tokens=3)
     found = ps.solve(ps.lora(before, alpha=3.0, weight_decay=0.05), accuracy=5e-3)
-    assert found.before.Q == pytest.approx(0.75117, abs=2e-3)
+    assert pytest.approx(0.75117, abs=2e-3) == found.before.Q
     assert found.overlap == pytest.approx(0.9521, abs=found.error_bars["overlap"] + 2e-4)
     assert found.test_error == pytest.approx(0.4051, abs=found.error_bars["test_error"] + 5e-4)

@@ -8,7 +8,8 @@ import presage as ps
 from presage.models.lora.theory.effective_noise import fresh_noise, known_noise, reused_noise, selected_noise
 from presage.models.lora.theory.pretrained import Pretrained, pretrained
 
-PIPELINES = {  # T: kappa_0, alpha, lambda; Q, M, Sigma; noise left fresh, recalibrated, reused, relabelled; overlaps; errors
+# T: kappa_0, alpha, lambda; Q, M, Sigma; then of fresh, recalibrated, reused, relabelled: noise left, overlap, error
+PIPELINES = {
     3: (
         (1.0, 0.1, 0.9),
         (1.26769, 1.41107, 0.22133),
@@ -62,7 +63,9 @@ def test_the_error_of_reused_data_is_that_of_new_sequences():
     problem = problem_of(2).replace(reuse="noise")
     answer = ps.solve(problem)
     T = 2
-    wrong = answer.test_error + T * (T + 1) * (reused_noise(answer.before, same_noise=True) - fresh_noise(answer.before))
+    wrong = answer.test_error + T * (T + 1) * (
+        reused_noise(answer.before, same_noise=True) - fresh_noise(answer.before)
+    )
     assert answer.test_error == pytest.approx(3.433, abs=5e-3)
     assert abs(wrong - 3.433) > 2.0
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import presage as ps
+from presage.models.attention.experiment.amp import AMP
 from presage.models.lora.experiment.adapter_loss import AdapterLoss
 from presage.models.lora.experiment.adapter_training import seen_scores, spectral_start
 from presage.models.lora.experiment.sequences import Sequences, adapter_scores, components, labels_of, scores
 from presage.models.lora.experiment.simulate import AdapterSetting, overlap
-from presage.models.attention.experiment.amp import AMP
 
 LAW = ps.MarchenkoPastur(0.5)
 
@@ -132,7 +132,9 @@ def test_what_cannot_be_trained_is_told_why(options, sentence):
 
 
 def test_more_sequences_than_there_were_cannot_be_reused():
-    with pytest.raises(ValueError, match=re.escape("the pre-training has 30 sequences at d = 10, and 40 are to be reused")):
+    with pytest.raises(
+        ValueError, match=re.escape("the pre-training has 30 sequences at d = 10, and 40 are to be reused")
+    ):
         ps.simulate(problem_of(reuse="noise"), d=10, seeds=1)
 
 

@@ -23,7 +23,9 @@ def problem(**options):
 def test_names_of_both_stages_are_understood():
     """Those that both have are the fine-tuning's; the other's have the name of the part before them."""
     one = problem()
-    changed = one.replace(alpha=3.0, pretraining_alpha=0.7, pretraining_weight_decay=0.1, noise=0.2, kappa_0=0.3, beta=2.0)
+    changed = one.replace(
+        alpha=3.0, pretraining_alpha=0.7, pretraining_weight_decay=0.1, noise=0.2, kappa_0=0.3, beta=2.0
+    )
     assert (changed.alpha, changed.weight_decay) == (3.0, 0.05)
     assert (changed.pretraining.alpha, changed.pretraining.penalty.weight_decay) == (0.7, 0.1)
     assert (changed.pretraining.noise, changed.pretraining.target.kappa_0) == (0.2, 0.3)

@@ -44,7 +44,9 @@ def test_the_secular_root_is_the_global_minimum(T):
         assert whole(p) <= lowest + 1e-7
 
 
-@pytest.mark.parametrize(("T", "r", "linear"), [(2, 1, True), (2, 1, False), (3, 1, False), (2, 2, False), (3, 2, True)])
+@pytest.mark.parametrize(
+    ("T", "r", "linear"), [(2, 1, True), (2, 1, False), (3, 1, False), (2, 2, False), (3, 2, True)]
+)
 def test_newton_finds_the_lowest_minimum(T, r, linear):
     rng = np.random.default_rng(10 * T + r)
     beta, t = (1.0 if linear else 0.9), 0.8 * r
@@ -75,7 +77,18 @@ def test_the_two_maps_of_a_linear_output_agree():
         R_0, y, chi, omega = a_sample(rng, T, 1, True)
         P, t = omega[None].copy(), 0.9
         adapter_prox(
-            R_0[None], y[None], chi[None], omega[None], np.array([1.0 / v]), t, 1.0, True, True, P, np.empty(1), np.empty(1)
+            R_0[None],
+            y[None],
+            chi[None],
+            omega[None],
+            np.array([1.0 / v]),
+            t,
+            1.0,
+            True,
+            True,
+            P,
+            np.empty(1),
+            np.empty(1),
         )
         values, vectors = np.linalg.eigh(y - R_0 + t * np.eye(T))
         field = vectors.T @ omega[:, 0]
@@ -102,9 +115,7 @@ def test_derivatives_of_the_map_are_those_of_differences(T, r, linear):
 
     P, y = map_of(chi, omega)
     response, target, replicon = np.empty((1, r)), np.empty((1, r)), np.empty(1)
-    adapter_slopes(
-        R_0[None], y[None], chi[None], 1.0 / v, t, beta, beta_0, linear, P[None], response, target, replicon
-    )
+    adapter_slopes(R_0[None], y[None], chi[None], 1.0 / v, t, beta, beta_0, linear, P[None], response, target, replicon)
     step, by_field, by_target, matrix = 1e-4, np.zeros(r), np.zeros(r), []
     for a in range(T):
         for c in range(r):

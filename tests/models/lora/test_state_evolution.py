@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import numpy as np
 import pytest
 
@@ -36,6 +35,7 @@ def test_stein_and_derivative_forms_agree(problem, before):
         for point in found:
             by_products = stein_derivatives(point.averages, point.overlaps, problem.strength)[0 if target else 1]
             slopes = point.averages.slope_target if target else point.averages.slope_field
+            assert slopes is not None
             differences.append(by_products[0, 0] / slopes[0, 0] - 1.0)
         assert abs(np.mean(differences)) < 0.01 + 3.0 * np.std(differences) / 2.0
         assert np.std(differences) < 0.1

@@ -10,12 +10,24 @@ LAW = ps.MarchenkoPastur(0.5)
 
 
 def linear(**options):
-    given = {"pretraining_alpha": 0.25, "pretraining_weight_decay": 0.3, "noise": 0.4, "alpha": 5.0, "weight_decay": 0.3}
+    given = {
+        "pretraining_alpha": 0.25,
+        "pretraining_weight_decay": 0.3,
+        "noise": 0.4,
+        "alpha": 5.0,
+        "weight_decay": 0.3,
+    }
     return ps.linear_lora(LAW, **(given | options))
 
 
 def softmax(**options):
-    given = {"pretraining_alpha": 0.5, "pretraining_weight_decay": 0.02, "noise": 0.4, "alpha": 8.0, "weight_decay": 0.04}
+    given = {
+        "pretraining_alpha": 0.5,
+        "pretraining_weight_decay": 0.02,
+        "noise": 0.4,
+        "alpha": 8.0,
+        "weight_decay": 0.04,
+    }
     return ps.softmax_lora(LAW, **(given | options))
 
 

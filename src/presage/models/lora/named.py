@@ -23,9 +23,7 @@ def lora(
     reuse: Reuse = REUSE.default,
 ) -> LoraProblem:
     """An adapter of low rank on the frozen layer of a pre-training, ``attention(...)`` or ``linear_attention(...)``."""
-    return LoraProblem(
-        pretraining, alpha, weight_decay, strength, rank, target_rank, recalibration, selection, reuse
-    )
+    return LoraProblem(pretraining, alpha, weight_decay, strength, rank, target_rank, recalibration, selection, reuse)
 
 
 def linear_lora(

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import final
 
-from presage.models.lora.bayes.optimal import bayes_optimal
+from presage.models.lora.bayes.optimal import noise_left, recovered_from
 from presage.models.lora.declaration import THRESHOLDS
 from presage.models.lora.problem import LoraProblem
+from presage.models.lora.theory.pretrained import pretrained
 from presage.protocol.prediction import SampleSizes
+
+ACCURACY = 1e-3  # a third of the relative error bar that is aimed at
 
 
 @final
@@ -30,6 +33,6 @@ class LoraThresholds(SampleSizes):
 
 def thresholds(problem: LoraProblem) -> LoraThresholds:
     """The weak recovery of the Bayes-optimal fine-tuning; the alpha of the problem plays no part."""
-    found = bayes_optimal(problem.replace(alpha=1e-6))
-    bars = {"weak_recovery": found.error_bars["weak_recovery"]}
-    return LoraThresholds(found.weak_recovery, bars, (*problem.notes, *found.said), problem)
+    stage = pretrained(problem.pretraining)
+    found, bar = recovered_from(problem, noise_left(problem, stage.numbers), ACCURACY)
+    return LoraThresholds(found, {"weak_recovery": bar}, (*problem.notes, *stage.caveats), problem)

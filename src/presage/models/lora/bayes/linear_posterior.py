@@ -22,8 +22,8 @@ def linear_moments(values, fields, V, noise, means, squares):  # type: ignore[no
 
         p(chi) ~ exp[-(|chi|^4 - 2 chi'A chi)/(4 Delta) - |chi - omega|^2/(2V)]
 
-    The fourth power is a Gaussian integral, ``exp(-s^2/(4 Delta)) ~ int dt exp(-Delta t^2 + i t s)``; at ``t = u + i tau``
-    chi is Gaussian with precisions ``G_i = 1/V - a_i/Delta + 2 tau - 2 i u`` and the weight
+    The fourth power is a Gaussian integral, ``exp(-s^2/(4 Delta)) ~ int dt exp(-Delta t^2 + i t s)``; at
+    ``t = u + i tau`` chi is Gaussian with precisions ``G_i = 1/V - a_i/Delta + 2 tau - 2 i u`` and the weight
 
         exp[-Delta t^2 + sum_i (-log(G_i)/2 + b_i^2/(2 G_i))],  b = omega/V
 

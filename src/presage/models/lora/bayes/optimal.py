@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import sqrt
+from math import inf, sqrt
 from typing import final
 
 import scipy
@@ -21,9 +21,9 @@ from presage.protocol.prediction import Prediction
 from presage.solving.vector_state_evolution import mean_and_bar
 
 RULES = 8
-NODES = (2**9, 2**11, 2**13, 2**15)  # of each rule
+NODES = (2**9, 2**11, 2**13)  # of each rule
 NOTHING, ALL = 1e-5, 1e-9  # of q/q_0: below, nothing is known; short of 1 by this, everything is
-CLOSE = 1e-9  # of q/q_0, of the root
+CLOSE = 1e-6  # of q/q_0, of the root
 NEAR = 0.05  # relative distance of alpha from its threshold within which finite sizes smear it
 CLEAN = 1e-6  # of the squared strength: less noise than this leaves nothing to estimate
 
@@ -85,13 +85,13 @@ class LoraBayes(Prediction):
         return (*self.problem.notes, *self.said)
 
 
-def bayes_optimal(problem: LoraProblem, *, accuracy: float = 1e-3) -> LoraBayes:
+def bayes_optimal(problem: LoraProblem, *, accuracy: float = 3e-3) -> LoraBayes:
     """Solve ``q = q_0^2 q_hat/(1 + q_0 q_hat)`` for the squared size of the posterior mean.
 
         q_hat = alpha' E|g|^2,   g = (E chi - omega)/V,   V = q_0 - q
 
     The posterior is that of ``chi chi'`` in noise of variance ``Delta/2 + Q_0 - M^2/Q``, what the frozen scores leave.
-    `accuracy` is the error bar of q, relative to q_0, that is aimed at.
+    `accuracy` is the error bar of q, relative to q_0, that is aimed at, and a third of that of the threshold.
 
     Equation: derived: the state evolution of Bayes-optimal message passing, with a Gaussian new target.
     Checked: tests/models/lora/test_bayes.py::test_bayes_check_values
@@ -103,19 +103,14 @@ def bayes_optimal(problem: LoraProblem, *, accuracy: float = 1e-3) -> LoraBayes:
         at_least=1e-6,
         at_most=0.1,
         reason="it is the error bar that is aimed at",
-        remedy="Use for example <accuracy=1e-3>.",
+        remedy="Use for example <accuracy=3e-3>.",
     )
     stage = pretrained(problem.pretraining)
-    noise, q_0 = _noise_left(problem, stage.numbers), problem.strength
-    q, bar, threshold, threshold_bar = 0.0, 0.0, 0.0, 0.0
-    for nodes in NODES:
-        rules = [beliefs_of(problem, noise, nodes, seed) for seed in range(1, RULES + 1)]
-        threshold, threshold_bar = weak_recovery(rules)
-        q, bar = mean_and_bar([fixed_point(problem.alpha, rule) for rule in rules])
-        if bar <= accuracy * q_0 and threshold_bar <= accuracy * threshold:
-            break
-    if problem.alpha <= threshold - threshold_bar:
-        q, bar = 0.0, 0.0
+    noise, q_0 = noise_left(problem, stage.numbers), problem.strength
+    threshold, threshold_bar = recovered_from(problem, noise, accuracy)
+    q, bar = 0.0, 0.0
+    if problem.alpha > threshold - threshold_bar:
+        q, bar = posterior_size(problem, noise, accuracy)
     said = list(stage.caveats)
     if abs(problem.alpha / threshold - 1.0) < NEAR:
         said.append(f"alpha is within {NEAR:.0%} of {threshold:.4g}, where the new task is first seen.")
@@ -124,8 +119,8 @@ def bayes_optimal(problem: LoraProblem, *, accuracy: float = 1e-3) -> LoraBayes:
     noise_bar = slope**2 * q_bar + 2.0 * slope * m_bar + 1e-12 * noise
     overlap = sqrt(q / q_0)
     bars = {
-        "q": bar + 1e-9 * q_0,
-        "overlap": min(bar / (2.0 * q_0 * max(overlap, 1e-3)), sqrt(bar / q_0)) + 1e-9,
+        "q": bar + CLOSE * q_0,
+        "overlap": min(bar / (2.0 * q_0 * max(overlap, 1e-3)), sqrt(bar / q_0)) + CLOSE,
         "effective_noise": noise_bar,
         "weak_recovery": threshold_bar,
     }
@@ -134,20 +129,47 @@ def bayes_optimal(problem: LoraProblem, *, accuracy: float = 1e-3) -> LoraBayes:
     return LoraBayes(problem, overlap, q, noise, threshold, stage.numbers, bars, tuple(said))
 
 
-def fixed_point(alpha: float, rule: SampleBeliefs) -> float:
-    """The largest root of the equation on one rule; 0 where there is none."""
+def recovered_from(problem: LoraProblem, noise: float, accuracy: float) -> tuple[float, float]:
+    """The threshold and its error bar, three times the accuracy relative to it or less."""
+    threshold, bar = 0.0, 0.0
+    for nodes in NODES[1:]:
+        threshold, bar = weak_recovery([beliefs_of(problem, noise, nodes, seed) for seed in range(1, RULES + 1)])
+        if bar <= 3.0 * accuracy * threshold:
+            break
+    return threshold, bar
+
+
+def posterior_size(problem: LoraProblem, noise: float, accuracy: float) -> tuple[float, float]:
+    """The root q and its error bar; a finer rule looks about where a coarser one has found it."""
+    near, q, bar = (0.0, problem.strength), 0.0, 0.0
+    for nodes in NODES:
+        rules = [beliefs_of(problem, noise, nodes, seed) for seed in range(1, RULES + 1)]
+        q, bar = mean_and_bar([fixed_point(problem.alpha, rule, near) for rule in rules])
+        if bar <= accuracy * problem.strength:
+            break
+        near = (q - 2.0 * bar, q + 2.0 * bar)
+    return q, bar
+
+
+def fixed_point(alpha: float, rule: SampleBeliefs, near: tuple[float, float] = (0.0, inf)) -> float:
+    """The root of the equation on one rule, looked for in a range first; 0 where there is none."""
     q_0 = rule.strength
 
     def gained(part: float) -> float:
         q_hat = alpha * rule.precision(part * q_0)
         return q_0 * q_hat / (1.0 + q_0 * q_hat) - part
 
-    if gained(NOTHING) <= 0.0:
+    low, high = max(near[0] / q_0, NOTHING), min(near[1] / q_0, 1.0 - ALL)
+    if low > NOTHING and gained(low) <= 0.0:
+        low = NOTHING
+    if low == NOTHING and gained(low) <= 0.0:
         return 0.0
-    return q_0 * float(scipy.optimize.brentq(gained, NOTHING, 1.0 - ALL, xtol=CLOSE))
+    if high < 1.0 - ALL and gained(high) >= 0.0:
+        high = 1.0 - ALL
+    return q_0 * float(scipy.optimize.brentq(gained, low, high, xtol=CLOSE))
 
 
-def _noise_left(problem: LoraProblem, before: Pretrained) -> float:
+def noise_left(problem: LoraProblem, before: Pretrained) -> float:
     """The effective noise, or a complaint about a problem whose least error is not known."""
     if problem.rank != 1 or problem.target_rank != 1:
         reason, remedy = "the posterior is known for one new column", "Use <target_rank=1> and <rank=1>."

@@ -18,8 +18,8 @@ def pair_moments(crossed, along, fields, V, noise, out):  # type: ignore[no-unty
 
         p(s, d) ~ exp[-(2 (s d - A_sd)^2 + (d^2 - A_dd)^2)/(4 Delta) - |chi - omega|^2/(2V)]
 
-    Given d, s is Gaussian with precision ``1/V + d^2/Delta`` and field ``omega_s/V + d A_sd/Delta``; d is summed over by
-    the trapezoid rule.
+    Given d, s is Gaussian with precision ``1/V + d^2/Delta`` and field ``omega_s/V + d A_sd/Delta``; d is summed over
+    by the trapezoid rule.
 
     Equation: derived: the component of the noise along (1, 1) is not seen.
     Checked: tests/models/lora/test_bayes.py::test_posterior_moments_of_a_pair_by_brute_force
@@ -34,7 +34,7 @@ def pair_moments(crossed, along, fields, V, noise, out):  # type: ignore[no-unty
         reach = sqrt(2.0 * V * most)
         low, high = d_0 - reach, d_0 + reach
         width = 1.0 / sqrt(1.0 / V + (2.0 * max(A_dd, 0.0) + abs(A_sd)) / noise)
-        step = min(0.8 * width, sqrt(noise / V) / 3.0)
+        step = min(0.5 * width, sqrt(noise / V) / 5.0)
         count = int((high - low) / step) + 2
         largest = -1e300
         for turn in range(2):

@@ -17,7 +17,7 @@ from presage.protocol.observables import Observable
 @final
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AdapterEnsemble(Ensemble):
-    """Adapters of one problem and one size on independent data, one entry a seed. A failed seed has NaN and a reason."""
+    """Adapters of one problem and one size on independent data, one entry a seed. A failed seed has NaN."""
 
     overlap: Floats = field(repr=False)  # cosine of the adapter with the new target
     test_error: Floats = field(repr=False)  # loss of a fresh, noisy sample

@@ -44,8 +44,8 @@ def simulate(
     """Train both stages for real, one pair a seed, and measure what the adapter learned.
 
     Args:
-        problem: the two stages; there are ``round(alpha d^2)`` samples of the first and ``round(alpha d)`` of the second,
-            each by the alpha of its own.
+        problem: the two stages; there are ``round(alpha d^2)`` samples of the first and ``round(alpha d)`` of the
+            second, each by the alpha of its own.
         d: dimension of a token.
         seeds: how many adapters (seeds 0, 1, ...), or the seeds themselves; each has a layer of its own.
         trainer: of the adapter: `LBFGS` (the default), or `PosteriorAMP`, which finds the posterior mean.
@@ -101,7 +101,7 @@ class AdapterSetting(Setting):
 
     @property
     def kept_bytes(self) -> dict[str, float]:
-        """w and the new target; and a row of two numbers for each step."""
+        """W and the new target; and a row of two numbers for each step."""
         columns = self.problem.rank + self.problem.target_rank
         return {"weights": 8.0 * self.d * columns, "history": 16.0 * getattr(self.trainer, "steps", 0)}
 
@@ -163,9 +163,9 @@ class AdapterSetting(Setting):
             b = 1.0
         if problem.reuse == "nothing":
             drawn = self._draw(S_0, self.pool, rng, threads)
-            tokens, z_0 = drawn.tokens, drawn.z_0
+            tokens, z_0 = doubles(drawn.tokens), drawn.z_0
         else:
-            tokens, z_0 = before.tokens[: self.n * T], before.z_0[: self.n]
+            tokens, z_0 = doubles(before.tokens[: self.n * T]), before.z_0[: self.n]
             if problem.reuse == "sequences":
                 z_0 = components(scores(tokens, S_0, T))
                 z_0 = z_0 + sqrt(0.5 * problem.noise) * rng.standard_normal(z_0.shape)
@@ -192,14 +192,20 @@ class AdapterSetting(Setting):
     ) -> tuple[float, float, float]:
         """Loss of fresh samples with the adapter, without it, and with the new target in its place."""
         channel, T, totals = self.problem.pretraining.channel, self.problem.n_tokens, np.zeros(3)
-        options = {"tokens": Gaussian(), "noise": self.problem.noise, "threads": threads}
+        options: dict[str, Any] = {"tokens": Gaussian(), "noise": self.problem.noise, "threads": threads}
         for block in stream(S_0, channel, self.n_test, rng, **options):
-            frozen, new = scores(block.tokens, S, T), adapter_scores(block.tokens, w_0, T)
+            tokens = doubles(block.tokens)
+            frozen, new = scores(tokens, S, T), adapter_scores(tokens, w_0, T)
             y = labels_of(channel, block.z_0, new)
-            for k, added in enumerate((adapter_scores(block.tokens, w, T), 0.0, new)):
+            for k, added in enumerate((adapter_scores(tokens, w, T), np.zeros_like(new), new)):
                 totals[k] += float(np.sum(channel.loss(y, channel.output(components(frozen + added)))))
         error, frozen_error, oracle = (totals / self.n_test).tolist()
         return error, frozen_error, oracle
+
+
+def doubles(tokens: Any) -> Floats:
+    """Tokens as they are here, in double precision."""
+    return np.asarray(tokens, dtype=np.float64)
 
 
 def new_target(d: int, rank: int, strength: float, rng: np.random.Generator) -> Floats:
@@ -240,7 +246,10 @@ def _setting(problem: LoraProblem, d: Any, trainer: Any, pretrainer: Any, starts
             trainer,
             "Use <trainer=LBFGS()>.",
         )
-    counts = {"starts": (starts, "adapters are trained from so many places"), "n_test": (n_test, "errors are means over them")}
+    counts = {
+        "starts": (starts, "adapters are trained from so many places"),
+        "n_test": (n_test, "errors are means over them"),
+    }
     starts, n_test = (
         checks.integer(name, value, at_least=1, reason=reason, remedy=f"Use for example <{name}=4>.")
         for name, (value, reason) in counts.items()

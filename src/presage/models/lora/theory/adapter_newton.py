@@ -206,7 +206,7 @@ def adapter_prox(R_0, y, chi, omega, inverse_v, t, beta, linear, all_starts, P, 
     """The map of every sample, found from where P is; with `all_starts` also from other places, and the lowest kept.
 
     The other places: the field, the field with the sign of one row turned, and the target with both signs. `losses`
-    and `traces` are left with the loss and ``Tr h`` of each sample; returned is how many samples moved to a lower place.
+    and `traces` are left with the loss and ``Tr h`` of each sample; returned is how many moved to a lower place.
     """
     n, T, r = P.shape
     h, K, H, C = np.empty((T, T)), np.empty((T, T, T)), np.empty((T * r, T * r)), np.zeros((T * r, T * r))
@@ -215,7 +215,9 @@ def adapter_prox(R_0, y, chi, omega, inverse_v, t, beta, linear, all_starts, P, 
     others = 3 + min(T, FLIPS) if all_starts else 0
     moved = 0
     for k in range(n):
-        best = _descend(R_0[k], y[k], omega[k], inverse_v, t, beta, linear, P[k], nowhere, h, K, H, C, step, tried, turned)
+        best = _descend(
+            R_0[k], y[k], omega[k], inverse_v, t, beta, linear, P[k], nowhere, h, K, H, C, step, tried, turned
+        )
         lower = False
         for start in range(others):
             for a in range(T):
@@ -225,7 +227,9 @@ def adapter_prox(R_0, y, chi, omega, inverse_v, t, beta, linear, all_starts, P, 
                         place[a, c] = (chi[k, a, c] if c < chi.shape[2] else 0.0) * (1.0 - 2.0 * start)
                     elif start > 2 and a == start - 3:
                         place[a, c] = -omega[k, a, c]
-            found = _descend(R_0[k], y[k], omega[k], inverse_v, t, beta, linear, place, P[k], h, K, H, C, step, tried, turned)
+            found = _descend(
+                R_0[k], y[k], omega[k], inverse_v, t, beta, linear, place, P[k], h, K, H, C, step, tried, turned
+            )
             if found < best - 1e-9 * (1.0 + abs(best)):
                 best, lower = found, True
                 for a in range(T):

@@ -78,9 +78,7 @@ class OneLinearColumn(SampleRule):
         linear_sums(self.values, self.chi, self.xi, m, q, v, self.problem.strength, self.roots, out)
         square, d_target, d_field, field, trace, loss, replicon, target = (out / len(self.values)).tolist()
         one = np.ones((1, 1))
-        return Averages(
-            target * one, field * one, square * one, trace, loss, d_target * one, d_field * one, replicon
-        )
+        return Averages(target * one, field * one, square * one, trace, loss, d_target * one, d_field * one, replicon)
 
 
 class AnyAdapter(SampleRule):
@@ -116,14 +114,25 @@ class AnyAdapter(SampleRule):
         arguments = (self.frozen, self.labels, chi, omega, inverse_v, t, self.beta, linear)
         adapter_prox(*arguments, all_starts, self.P, losses, traces)
         g = (self.P - omega) * inverse_v
-        means = [np.einsum("nar,nas->rs", g, other) / n for other in (chi, omega, g)]
-        found = Averages(*means, float(traces.mean()), float(losses.mean()))
+        by_target, by_field, square = (np.einsum("nar,nas->rs", g, other) / n for other in (chi, omega, g))
+        found = Averages(by_target, by_field, square, float(traces.mean()), float(losses.mean()))
         if not (slopes or self.derivative_form):
             return found
         r, T = self.problem.rank, self.problem.n_tokens
         response, target, replicon = np.empty((n, r)), np.empty((n, r)), np.empty(n)
         adapter_slopes(
-            self.frozen, self.labels, chi, inverse_v, t, self.beta, self.beta_0, linear, self.P, response, target, replicon
+            self.frozen,
+            self.labels,
+            chi,
+            inverse_v,
+            t,
+            self.beta,
+            self.beta_0,
+            linear,
+            self.P,
+            response,
+            target,
+            replicon,
         )
         slope_target = np.zeros((r, self.problem.target_rank))
         np.fill_diagonal(slope_target, target.mean(axis=0) * inverse_v)

@@ -39,7 +39,8 @@ def selected_noise(before: Pretrained, f: float, L: int, b: float = 1.0) -> floa
     Equation: derived: the second moment of a truncated Gaussian; for a linear output it is enough.
     Checked: tests/models/lora/test_effective_noise.py::test_check_values_of_a_selection
     """
-    kept = float(scipy.special.gammainc(0.5 * L + 1.0, scipy.special.gammaincinv(0.5 * L, f))) / f
+    largest = float(scipy.special.gammaincinv(0.5 * L, f))
+    kept = float(scipy.special.gammainc(0.5 * L + 1.0, largest)) / f
     return known_noise(before) + (b - before.slope) ** 2 * before.Q * kept
 
 

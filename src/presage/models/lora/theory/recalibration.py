@@ -22,8 +22,8 @@ CLOSE = 1e-3  # relative, of the factor
 def best_recalibration(problem: LoraProblem, *, accuracy: float = 1e-3) -> LoraSolution:
     """The prediction at the factor of least test error; the `recalibration` of its problem is that factor.
 
-    For a linear output and new sequences it is ``M/Q``, which makes the frozen scores the best guess of the label. For a
-    softmax it is less than that: the least test error is looked for, at fixed points of samples.
+    For a linear output and new sequences it is ``M/Q``, which makes the frozen scores the best guess of the label. For
+    a softmax it is less than that: the least test error is looked for, at fixed points of samples.
 
     Equation: derived: ``Delta/2 + Q_0 - 2 b M + b^2 Q`` is least at ``b = M/Q``.
     Checked: tests/models/lora/test_recalibration.py::test_the_best_factor_of_a_linear_output

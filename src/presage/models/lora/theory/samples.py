@@ -33,13 +33,11 @@ def points_of(problem: LoraProblem, nodes: int, seed: int) -> Points:
     sizes = [T * r_0, T * r, *([0, L, 0] if problem.linear else [L, L, relabelled])]
     numbers = scattered_points(sum(sizes), nodes, seed)
     chi, xi, z, rest, again = np.split(numbers, np.cumsum(sizes)[:-1], axis=1)
-    return Points(
-        np.sqrt(problem.strength) * chi.reshape(nodes, T, r_0), xi.reshape(nodes, T, r), z, rest, again
-    )
+    return Points(np.sqrt(problem.strength) * chi.reshape(nodes, T, r_0), xi.reshape(nodes, T, r), z, rest, again)
 
 
 def residual_noise(problem: LoraProblem, before: Pretrained) -> float:
-    """For a linear output: variance of what the frozen layer leaves of the labels that the fine-tuning is trained on."""
+    """For a linear output: variance of what the frozen layer leaves of the labels that are trained on."""
     b, T = problem.recalibration, problem.n_tokens
     if problem.reuse != "nothing":
         return reused_noise(before, same_noise=problem.reuse == "noise", b=b)
@@ -68,7 +66,9 @@ def new_scores(chi: Floats, q_0: float) -> Floats:
     return np.asarray(chi @ np.swapaxes(chi, -1, -2) - columns * q_0 * np.eye(T))
 
 
-def frozen_and_target(problem: LoraProblem, before: Pretrained, points: Points, *, fresh: bool) -> tuple[Floats, Floats]:
+def frozen_and_target(
+    problem: LoraProblem, before: Pretrained, points: Points, *, fresh: bool
+) -> tuple[Floats, Floats]:
     """Components of the frozen scores (before the recalibration) and of the target's (label noise included).
 
     Those of a `fresh` sequence, or as the fine-tuning sees them: selected by the size of the frozen scores, or of a

@@ -15,7 +15,7 @@ MOST = 200
 
 @njit(cache=True)
 def secular_root(field, a, v, start):  # type: ignore[no-untyped-def]
-    """``s = |p|^2`` of the minimum of ``|A - p p'|^2 + |p - omega|^2/(2v)``, A with eigenvalues a and omega in its basis.
+    """``s = |p|^2`` of the minimum of ``|A - p p'|^2 + |p - omega|^2/(2v)``, a the eigenvalues of A.
 
         sum_i omega_i^2/(1 + 4 v (s - a_i))^2 = s,   s > max(0, a_max - 1/(4 v))
 

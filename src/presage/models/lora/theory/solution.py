@@ -56,6 +56,21 @@ class LoraSolution(Prediction):
     compared = tuple(observable.name for observable in MEASURED)
 
     @property
+    def m(self) -> float:
+        """Overlap ``w'w_0/d`` of a learned column with its own of the target."""
+        return float(self.overlaps.m[0, 0])
+
+    @property
+    def q(self) -> float:
+        """Squared size of a learned column over d."""
+        return float(self.overlaps.q[0, 0])
+
+    @property
+    def v(self) -> float:
+        """Response of a learned column."""
+        return float(self.overlaps.v[0, 0])
+
+    @property
     def error_bars(self) -> dict[str, float]:
         """Spread over the rules, and what the error bars of the pre-training leave open."""
         return dict(self.bars)
@@ -69,8 +84,8 @@ def solve(problem: LoraProblem, *, accuracy: float = 1e-3, throw: bool = True) -
     """Predict what the fine-tuning ends in.
 
     `accuracy` is the relative error bar of the overlap that is aimed at, and a quarter of that of the test error: more
-    points are taken until both are reached, or the rules are at their largest. A problem whose samples jump between minima has no prediction: with ``throw=False`` what was found is
-    returned all the same, with a caveat.
+    points are taken until both are reached, or the rules are at their largest. A problem whose samples jump between
+    minima has no prediction: with ``throw=False`` what was found is returned all the same, with a caveat.
 
     Raises:
         SolveError: where more than a twentieth of the response is jumps, or the iteration does not settle.
@@ -95,16 +110,28 @@ def solve(problem: LoraProblem, *, accuracy: float = 1e-3, throw: bool = True) -
         points = [settled_on(problem, rule, start, tol=tol) for rule in rules]
         measured = measured_at(problem, before, points, FINER * nodes)
         start = _mean([point.overlaps for point in points])
+        if unsettled(points) > SETTLED_COARSE or jumps(measured) > REFUSED:
+            break  # finer rules would only say so more precisely
         if all(measured[name].bar <= times * accuracy * abs(measured[name].mean) for name, times in AIMED_AT.items()):
             break
     return _judged(problem, stage, measured, shifted, points, nodes, throw=throw)
 
 
 def measured_at(problem: LoraProblem, before: Pretrained, points: Sequence[Point], nodes: int) -> dict[str, Measured]:
-    """Mean and error bar of every number, of the fixed points of independent rules; errors by rules of so many nodes."""
+    """Mean and error bar of every number, of fixed points on independent rules; errors by rules of so many nodes."""
     rows = [values_at(problem, point) for point in points]
     found = {name: Measured(*mean_and_bar([row[name] for row in rows])) for name in rows[0]}
     return {**found, **fresh_errors(problem, before, [point.overlaps for point in points], nodes)}
+
+
+def jumps(measured: dict[str, Measured]) -> float:
+    """The part of the response that is jumps, beyond its error bar."""
+    return max(abs(measured["jump"].mean) - measured["jump"].bar, 0.0)
+
+
+def unsettled(points: Sequence[Point]) -> float:
+    """The largest relative change of an overlap in a last step."""
+    return max(point.residual for point in points)
 
 
 def values_at(problem: LoraProblem, point: Point) -> dict[str, float]:
@@ -169,19 +196,18 @@ def _judged(
     means, bars = {}, {}
     for name, (mean, spread) in measured.items():
         means[name], bars[name] = mean, sqrt(spread**2 + shifted.get(name, 0.0) ** 2) + ROUNDING * abs(mean)
-    jump = max(abs(means["jump"]) - bars["jump"], 0.0)
+    jump, residual = jumps(measured), unsettled(points)
     said, failure = list(stage.caveats), None
-    residual = max(point.residual for point in points)
-    if not residual <= SETTLED_COARSE:
-        failure = (
-            f"The overlaps of the adapter do not settle (they still move by {residual:.1e}).",
-            "Use a larger <alpha> or <weight_decay>.",
-        )
-    elif jump > REFUSED:
+    if jump > REFUSED:
         failure = (
             f"Samples jump between minima: {jump:.2g} of the response is jumps (above {REFUSED:g}), and the "
             "replica-symmetric prediction is off there.",
             "Use a larger <alpha>, or look at trained adapters with <simulate()>.",
+        )
+    elif not residual <= SETTLED_COARSE:
+        failure = (
+            f"The overlaps of the adapter do not settle (they still move by {residual:.1e}).",
+            "Use a larger <alpha> or <weight_decay>.",
         )
     elif jump > DOUBTFUL:
         said.append(
@@ -190,12 +216,14 @@ def _judged(
         )
     if means["replicon"] >= 1.0:
         spare = problem.rank > problem.target_rank
-        what = "the spare columns fit noise, and their size is some 5 % too large" if spare else "it is approximate here"
+        what = (
+            "the spare columns fit noise, and their size is some 5 % too large" if spare else "it is approximate here"
+        )
         said.append(f"the replicon is {means['replicon']:.3g}, above 1: the prediction is not stable, and {what}.")
     if problem.reuse != "nothing":
         said.append("sequences are reused: the prediction is for far fewer of them than the pre-training had.")
     named: dict[str, Any] = {name: mean for name, mean in means.items() if name not in COLUMNS}
-    named["jump"], bars["jump"] = jump, bars["jump"]
+    named["jump"] = jump
     overlaps = _mean([point.overlaps for point in points])
     found = LoraSolution(
         problem, **named, overlaps=overlaps, before=stage.numbers, bars=bars, nodes=nodes, said=tuple(said)
@@ -206,4 +234,3 @@ def _judged(
     if throw:
         raise error
     return replace(found, said=(str(error), *found.said))
-

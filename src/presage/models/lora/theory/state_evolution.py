@@ -56,7 +56,8 @@ def conjugates_of(problem: LoraProblem, averages: Averages, overlaps: Overlaps, 
     """
     alpha = problem.alpha
     if derivative:
-        assert averages.slope_target is not None and averages.slope_field is not None
+        assert averages.slope_target is not None
+        assert averages.slope_field is not None
         d_1, d_2 = averages.slope_target, averages.slope_field
     else:
         d_1, d_2 = stein_derivatives(averages, overlaps, problem.strength)
