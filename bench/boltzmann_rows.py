@@ -9,30 +9,19 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("MKL_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 import presage as ps
 from presage.solving.vector_state_evolution import mean_and_bar
+from report import clocked
 
 ONE = ps.boltzmann(alpha=8.0, signal=1.0)
 TWO = ps.boltzmann(alpha=8.0, signal=[2.0, 1.0], units=2)
 WAY = ps.boltzmann(alpha=4.0, signal=1.0)
 STEPS, FIELDS, RUNS = 100, 8192, 12
 PLAIN_FIELDS = 2048  # of a run of the plain version, whose memory is as the square of the steps
-
-
-def clocked(work: Callable[[], Any], repeats: int = 1) -> tuple[float, Any]:
-    """CPU seconds, the shortest of a few times, and what came out."""
-    best, value = np.inf, None
-    for _ in range(repeats):
-        start = time.process_time()
-        value = work()
-        best = min(best, time.process_time() - start)
-    return best, value
 
 
 def rows(*, quick: bool = False) -> list[dict[str, Any]]:

@@ -9,13 +9,12 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("MKL_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 import presage as ps
+from report import clocked
 
 LAW = ps.MarchenkoPastur(0.5)
 LINEAR = ps.linear_lora(
@@ -25,16 +24,6 @@ SOFTMAX = ps.softmax_lora(
     LAW, pretraining_alpha=0.5, pretraining_weight_decay=0.01, noise=0.5, n_tokens=2, alpha=6.0, weight_decay=0.05
 )
 ITERATIONS = 30  # of a damped iteration, as one would write it
-
-
-def clocked(work: Callable[[], Any], repeats: int = 1) -> tuple[float, Any]:
-    """CPU seconds, the shortest of a few times, and what came out."""
-    best, value = np.inf, None
-    for _ in range(repeats):
-        start = time.process_time()
-        value = work()
-        best = min(best, time.process_time() - start)
-    return best, value
 
 
 def rows(*, quick: bool = False) -> list[dict[str, Any]]:

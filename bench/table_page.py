@@ -40,7 +40,7 @@ def row(work: str, most: float | None, seconds: float, plain: float | None, word
 def rows_of(measured: Iterable[Mapping[str, Any]]) -> list[Row]:
     """Lines of what a model measured of itself."""
     return [
-        row(one["work"], one["reach"], one["seconds"], one["plain_seconds"], one.get("words", ""), one["note"])
+        row(one["work"], one.get("reach"), one["seconds"], one.get("plain_seconds"), one.get("words", ""), one["note"])
         for one in measured
     ]
 
