@@ -55,7 +55,8 @@ from .models.bilinear.theory.solution import BilinearSolution
 from .models.bilinear.thresholds import BilinearThresholds
 from .models.boltzmann.descent import BoltzmannDescent
 from .models.boltzmann.experiment.ensemble import BoltzmannEnsemble
-from .models.boltzmann.hidden import BinaryUnits, FiniteUnits, GaussianUnits, HiddenUnits
+from .models.boltzmann.finite_units import FiniteUnits, JointUnits
+from .models.boltzmann.hidden import BinaryUnits, GaussianUnits, HiddenUnits
 from .models.boltzmann.message_passing import BoltzmannAMP
 from .models.boltzmann.problem import BoltzmannProblem, boltzmann
 from .models.boltzmann.spikes import Spikes
@@ -252,6 +253,7 @@ __all__ = [
     "Huber",
     "IdentityLink",
     "InputError",
+    "JointUnits",
     "KernelRidge",
     "Labels",
     "Lasso",

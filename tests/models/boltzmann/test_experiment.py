@@ -13,7 +13,7 @@ from presage.models.boltzmann.experiment.objective import Unbounded, log_partiti
 from presage.models.boltzmann.experiment.samples import draw_directions, draw_samples, weights_with_overlaps
 from presage.models.boltzmann.experiment.training import steps_of_descent
 
-LAWS = [ps.BinaryUnits(), ps.GaussianUnits(), ps.FiniteUnits([0.0, 1.0, 2.0]), ps.FiniteUnits([[1, 1], [-1, 0.5]])]
+LAWS = [ps.BinaryUnits(), ps.GaussianUnits(), ps.FiniteUnits([0.0, 1.0, 2.0]), ps.JointUnits([[1, 1], [-1, 0.5]])]
 
 
 def samples(problem, d=80, seed=0):

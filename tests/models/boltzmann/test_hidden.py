@@ -17,7 +17,7 @@ LAWS = {
     "gaussian": ps.GaussianUnits(),
     "ternary": ps.FiniteUnits([-1, 0, 1], [0.25, 0.5, 0.25]),
     "skew": ps.FiniteUnits([0.0, 1.0, 2.5], [0.5, 0.3, 0.2]),
-    "joint": ps.FiniteUnits([[1, 1], [-1, -1], [1, 0], [-1, 0.5]], [0.1, 0.4, 0.3, 0.2]),
+    "joint": ps.JointUnits([[1, 1], [-1, -1], [1, 0], [-1, 0.5]], [0.1, 0.4, 0.3, 0.2]),
 }
 
 
@@ -148,6 +148,7 @@ BAD = {
     "`values` must be at most 1000 in size": lambda: ps.FiniteUnits([1e4, -1e4]),
     "`values` must not all be zero": lambda: ps.FiniteUnits([0.0]),
     "`values` must be a list of numbers": lambda: ps.FiniteUnits([]),
+    "`rows` must be a list of rows of numbers": lambda: ps.JointUnits([1, -1]),
     "`chances` must be 2 positive numbers that sum to one": lambda: ps.FiniteUnits([1, -1], [0.5, 0.6]),
     "`chances` must be 2 positive numbers that sum to one: these are the probabilities of the values. Got chances=": (
         lambda: ps.FiniteUnits([1, -1], [1.0])
@@ -158,7 +159,7 @@ BAD = {
     "`units` must be 2 here: a row has a value of every unit": lambda: ps.boltzmann(
         LAWS["joint"], alpha=2.0, signal=1.0
     ),
-    "`relative` must begin with 1 and fall": lambda: ps.Spikes([1.0, 2.0]),
+    "`relative` must be positive, fall or stay": lambda: ps.Spikes([1.0, 2.0]),
     "`relative` must be a list of 1 to 6 numbers": lambda: ps.Spikes([]),
     "`signal` must be positive numbers that fall": lambda: ps.boltzmann(alpha=2.0, signal=[1.0, 2.0]),
     "`signal` must be a number beside spikes": lambda: ps.boltzmann(
@@ -203,3 +204,14 @@ def test_what_is_wrong_is_said(said):
     with pytest.raises(ps.InputError) as error:
         BAD[said]()
     assert str(error.value).startswith(said)
+
+
+def test_a_machine_is_written_as_a_command_writes_it():
+    from presage.cli.written import written
+
+    law = ps.FiniteUnits([-1, 0, 0, 1])
+    found = written(ps.boltzmann(law, alpha=8.0, signal=[2.0, 1.0], units=2, latents="signs"))
+    assert found.model == "boltzmann"
+    assert (found.fields["hidden"], found.fields["spikes"]) == ("values:-1,0,0,1", "spikes:1,0.5")
+    with pytest.raises(ps.InputError, match="be one that the command line has a name for"):
+        written(ps.boltzmann(LAWS["joint"], alpha=8.0, signal=1.0, units=2))

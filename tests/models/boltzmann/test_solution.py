@@ -121,7 +121,7 @@ def test_order_of_the_units():
     skew = ps.boltzmann(ps.FiniteUnits([0, 1]), alpha=8.0, signal=[2.0, 1.0], units=2)
     places, signs = order_of_units(skew, np.array([[0.2, -0.9], [0.8, 0.1]]))
     assert (list(places), list(signs)) == ([1, 0], [1.0, 1.0])
-    together = ps.FiniteUnits([[1, 0.5], [-1, -0.5]])
+    together = ps.JointUnits([[1, 0.5], [-1, -0.5]])
     joint = ps.boltzmann(together, alpha=8.0, signal=[2.0, 1.0], units=2)
     places, signs = order_of_units(joint, np.array([[-0.2, -0.9], [0.1, 0.1]]))
     assert (list(places), list(signs)) == ([0, 1], [-1.0, -1.0])

@@ -87,6 +87,16 @@ def test_thresholds_of_a_problem():
     assert any("a grid of three units" in line for line in three.caveats)
 
 
+def test_signals_are_told_of_the_strongest_direction():
+    """Twice the units of half the signal are the same problem."""
+    one = ps.thresholds(ps.boltzmann(alpha=4.0, signal=1.0))
+    other = ps.thresholds(ps.boltzmann(alpha=4.0, signal=0.5, spikes=ps.Spikes([2.0])))
+    for name in ("weak_recovery", "onset", "stability", "onset_signal", "stability_signal"):
+        assert getattr(other, name) == pytest.approx(getattr(one, name), rel=1e-8)
+    first, second = (ps.solve(found.problem) for found in (one, other))
+    assert (first.alignment, first.pca_alignment) == pytest.approx((second.alignment, second.pca_alignment))
+
+
 def test_no_signal_is_enough_for_as_many_samples_as_visible_units():
     """alpha <= 1: v = (1 + lam)/(alpha lam) is above one at any signal."""
     assert stability_signal(ps.boltzmann(alpha=1.0, signal=1.0)) == inf

@@ -122,7 +122,7 @@ def test_units_that_are_mixed_are_the_same_machine():
     B = np.array([[1.0, 0.0], [0.5, 0.5]])
     s = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]], dtype=float)
     plain = ps.solve(ps.boltzmann(alpha=8.0, signal=[2.0, 1.0], units=2))
-    mixed = ps.solve(ps.boltzmann(ps.FiniteUnits(s @ B.T), alpha=8.0, signal=[2.0, 1.0], units=2))
+    mixed = ps.solve(ps.boltzmann(ps.JointUnits(s @ B.T), alpha=8.0, signal=[2.0, 1.0], units=2))
     assert mixed.train_likelihood == pytest.approx(plain.train_likelihood, abs=1e-8)
     np.testing.assert_allclose(mixed.alignments, plain.alignments, atol=1e-8)
     assert mixed.replicon == pytest.approx(plain.replicon, abs=1e-8)

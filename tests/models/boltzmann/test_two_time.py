@@ -225,6 +225,14 @@ def test_message_passing_goes_this_way():
     assert found.agrees, found.head
 
 
+def test_messages_that_may_fail_are_told():
+    """Small weights at few samples give way so much that fields of samples jump."""
+    problem = ps.boltzmann(alpha=8.0, signal=1.0)
+    assert ps.trajectory(problem, steps=3, trainer=ps.BoltzmannAMP()).caveats == ()
+    wild = ps.trajectory(problem, steps=3, trainer=ps.BoltzmannAMP(m_0=0.1, q_0=0.1))
+    assert "state evolution is a heuristic" in wild.caveats[0]
+
+
 def test_steps_of_descent_are_what_is_kept():
     way = ps.trajectory(ONE, steps=4, samples=256, runs=2)
     machines = ps.simulate(ONE, d=60, seeds=2, trainer=way.trainer, keep="trajectory", processes=1)
@@ -301,6 +309,21 @@ def test_hundred_steps_beside_machines_of_two_sizes():
     found = ps.compare(way, *machines)
     assert found.agrees, found.head
     assert way.error_bars["overlap"][100] < 0.02
+
+
+@pytest.mark.slow
+def test_smaller_weights_come_out_later_by_the_linear_law():
+    """Half-times of the stronger direction from weights a hundred times smaller: log(100)/log(1 + rate (l_1 - 1))."""
+    problem, d, rate = ps.boltzmann(alpha=4.0, signal=[3.0, 1.0], units=2, latents="signs"), 600, 0.1
+    half = {}
+    for eps in (1e-2, 1e-4):
+        start = ps.BoltzmannDescent(rate=rate, m_0=eps / np.sqrt(d), q_0=eps**2, steps=90)
+        e = ps.simulate(problem, d=d, seeds=8, trainer=start, keep="trajectory")
+        overlap = e.trajectory[:, :, 1 + [one.name for one in e.followed].index("overlap")]
+        half[eps] = np.mean([np.argmax(row > 0.5 * row[-1]) for row in overlap])
+    shift = np.log(100.0) / np.log(1.0 + rate * (ps.spiked_wishart(3.0, 4.0).outlier - 1.0))
+    assert shift == pytest.approx(16.0, abs=0.1)
+    assert half[1e-4] - half[1e-2] == pytest.approx(shift, abs=1.0)
 
 
 @pytest.mark.slow

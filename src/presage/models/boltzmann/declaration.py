@@ -40,13 +40,13 @@ ALPHA = Number(
     span=(0.5, 50.0),
 )
 SIGNAL = Number(
-    "variance that the strongest direction adds to the data, beside a noise of one",
+    "variance that a direction adds to the data, beside a noise of one",
     symbol=r"\lambda",
     label="signal  $\\lambda$",
     at_least=0.0,
     at_most=1e3,
     example=1.5,
-    reason="it is the variance of the data along their strongest direction, beyond that of the noise",
+    reason="it is the variance of the data along a direction, beyond that of the noise",
     remedy="Use for example <signal=1.5>, or <signal=0.0> for data that are noise.",
     span=(0.0, 4.0),
 )
@@ -63,14 +63,14 @@ UNITS = Number(
     span=(1, 2),
 )
 SPIKES = Part(
-    "signals of the directions of the data over the strongest",
+    "signals of the directions of the data in units of the signal, the strongest first",
     kind=f"{HERE}.spikes.Spikes",
     example="Spikes([1])",
     reason="it says how many directions the data have, and how strong each is",
     noun="signals",
     forms={
         "spikes": Form(
-            "spikes:1,R_2,...", "spikes:1,0.5", "signals over the strongest", "Spikes", 1, MOST_SPIKES, listed=True
+            "spikes:R_1,R_2,...", "spikes:1,0.5", "signals of directions", "Spikes", 1, MOST_SPIKES, listed=True
         )
     },
 )

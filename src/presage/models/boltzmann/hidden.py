@@ -7,17 +7,13 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from math import sqrt
-from typing import Any, NamedTuple, final
+from typing import NamedTuple, final
 
 import numpy as np
 
 from presage.laws.spectral_law import Floats
-from presage.protocol import checks
 from presage.protocol.fields import Declared
 
-MOST_VALUES = 32  # that a unit of finite support takes
-MOST_STATES = 4096  # of all units together
-LARGEST = 1e3  # of a value in size
 PLACES = np.array([0.3, 1.1])  # fields at which symmetry is looked at
 ROUNDING = 1e-9  # of a sum of probabilities, and of a moment that is zero
 
@@ -39,6 +35,8 @@ class Moments(NamedTuple):
 
 class HiddenUnits(Declared, ABC):
     """Law of the hidden units of a machine, before it has seen any data."""
+
+    independent: bool = True  # whether all units are independent and alike, so that they may change places
 
     @abstractmethod
     def moments(self, u: Floats) -> Moments:
@@ -105,8 +103,8 @@ class GaussianUnits(HiddenUnits):
         return np.inf
 
 
-class _FiniteUnits(HiddenUnits):
-    """Units with finitely many values."""
+class UnitsWithStates(HiddenUnits):
+    """Units with finitely many values: everything is a sum over their states."""
 
     @abstractmethod
     def states(self, units: int) -> States:
@@ -168,11 +166,11 @@ class _FiniteUnits(HiddenUnits):
 
 @final
 @dataclass(frozen=True)
-class BinaryUnits(_FiniteUnits):
+class BinaryUnits(UnitsWithStates):
     """Units that are 1 or -1, each with the chance one half."""
 
     def states(self, units: int) -> States:
-        return _every_state((-1.0, 1.0), (0.5, 0.5), units)
+        return states_of_alike((-1.0, 1.0), (0.5, 0.5), units)
 
     def moments(self, u: Floats) -> Moments:
         """The sums over states in closed form: units are independent given u.
@@ -195,78 +193,9 @@ class BinaryUnits(_FiniteUnits):
         return 1.0
 
 
-@final
-@dataclass(frozen=True)
-class FiniteUnits(_FiniteUnits):
-    """Units of any law of finite support.
-
-    A list of numbers are the values of one unit, and all units are independent: a value that is there twice is twice as
-    likely. Rows of numbers are the states of all units together, a column each. `chances` are those of the values.
-    """
-
-    values: Any  # kept as a tuple of numbers, or of rows
-    chances: Any = None  # kept as a tuple; None where all are alike
-
-    def __post_init__(self) -> None:
-        reason = "these are the values that a hidden unit takes"
-        remedy = "Use for example FiniteUnits([-1, 0, 1], [0.25, 0.5, 0.25])."
-        values = checks.finite("values", self.values, reason=reason, remedy=remedy)
-        if values.ndim not in {1, 2} or values.size == 0:
-            got = f"an array of shape {values.shape}"
-            raise checks.complaint("values", "be a list of numbers, or of rows of them", reason, got, remedy)
-        most = MOST_VALUES if values.ndim == 1 else MOST_STATES
-        if len(values) > most:
-            why = "likelihoods are sums over all states of the hidden units"
-            raise checks.complaint("values", f"be at most {most}", why, f"{len(values)} of them", remedy)
-        if float(np.abs(values).max()) > LARGEST:
-            why = "values of order one are meant, which the weights multiply"
-            raise checks.complaint(
-                "values", f"be at most {LARGEST:g} in size", why, float(np.abs(values).max()), remedy
-            )
-        if not np.any(values):
-            why = "a unit that is always zero learns nothing"
-            raise checks.complaint("values", "not all be zero", why, "zeros", remedy)
-        kept = tuple(map(float, values)) if values.ndim == 1 else tuple(tuple(map(float, row)) for row in values)
-        object.__setattr__(self, "values", kept)
-        if self.chances is None:
-            return
-        reason = "these are the probabilities of the values"
-        chances = checks.finite("chances", self.chances, reason=reason, remedy=remedy)
-        fits = chances.shape == (len(values),)
-        if not fits or np.any(chances <= 0.0) or abs(float(chances.sum()) - 1.0) > ROUNDING:
-            must = f"be {len(values)} positive numbers that sum to one"
-            told = str([float(one) for one in chances]) if fits else f"an array of shape {chances.shape}"
-            raise checks.complaint("chances", must, reason, told, remedy)
-        object.__setattr__(self, "chances", tuple(map(float, chances)))
-
-    @property
-    def joint(self) -> bool:
-        """Whether it is a law of all units together."""
-        return isinstance(self.values[0], tuple)
-
-    def check_units(self, units: int) -> None:
-        if self.joint and len(self.values[0]) != units:
-            reason, remedy = "a row has a value of every unit", f"Use <units={len(self.values[0])}>."
-            raise checks.complaint("units", f"be {len(self.values[0])} here", reason, units, remedy)
-        if not self.joint and len(set(self.values)) ** units > MOST_STATES:
-            why = f"units of {len(set(self.values))} values have {len(set(self.values))}^units states, which are summed"
-            raise checks.complaint("units", f"make at most {MOST_STATES} states", why, units, "Use fewer <units>.")
-
-    def states(self, units: int) -> States:
-        if self.joint:
-            chances = self.chances or (1.0 / len(self.values),) * len(self.values)
-            return States(np.array(self.values), np.array(chances))
-        return _every_state(self.values, self.chances, units)
-
-    @property
-    def largest(self) -> float:
-        rows = np.array(self.values).reshape(len(self.values), -1)
-        return float(np.abs(rows).max())
-
-
 @cache
-def _every_state(values: tuple[float, ...], chances: tuple[float, ...] | None, units: int) -> States:
-    """States of independent units, each value once."""
+def states_of_alike(values: tuple[float, ...], chances: tuple[float, ...] | None, units: int) -> States:
+    """States of independent units of one law, each value once."""
     each = chances or (1.0 / len(values),) * len(values)
     one: dict[float, float] = {}
     for value, chance in zip(values, each, strict=True):
@@ -279,7 +208,7 @@ def is_symmetric(hidden: HiddenUnits, units: int) -> bool:
     """Whether h and -h are as likely: then a sample tells no sign of the weights."""
     if isinstance(hidden, GaussianUnits):
         return True
-    if not isinstance(hidden, _FiniteUnits):  # a law of one's own shows it by its means
+    if not isinstance(hidden, UnitsWithStates):  # a law of one's own shows it by its means
         u = PLACES[:, None] * np.arange(1.0, units + 1.0)
         return bool(np.allclose(hidden.moments(u).g, -hidden.moments(-u).g, atol=ROUNDING))
     values, chances = hidden.states(units)

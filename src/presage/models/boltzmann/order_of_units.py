@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from presage.laws.spectral_law import Floats
-from presage.models.boltzmann.hidden import FiniteUnits, is_symmetric
+from presage.models.boltzmann.hidden import is_symmetric
 from presage.models.boltzmann.problem import BoltzmannProblem
 
 ALIKE = 9  # digits to which two overlaps are looked at as one
@@ -19,7 +19,7 @@ def order_of_units(problem: BoltzmannProblem, M: Floats) -> tuple[NDArray[np.int
     law is symmetric; of a law of all units together only the sign of all is free.
     """
     k = problem.units
-    joint = isinstance(problem.hidden, FiniteUnits) and problem.hidden.joint
+    joint = not problem.hidden.independent
     places: NDArray[np.intp] = (
         np.arange(k, dtype=np.intp) if joint else np.argsort(-np.round(np.abs(M[0]), ALIKE), kind="stable")
     )

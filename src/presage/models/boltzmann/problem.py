@@ -59,6 +59,11 @@ class BoltzmannProblem(LearningProblem):
         return self.signal * np.array(self.spikes.relative)
 
     @property
+    def strongest(self) -> float:
+        """Signal of the strongest direction."""
+        return float(self.signals[0])
+
+    @property
     def constant_price(self) -> bool:
         """Whether the weights cost the same whatever they are: ``S(Q) = 1`` of one binary unit."""
         return self.units == 1 and isinstance(self.hidden, BinaryUnits)

@@ -71,7 +71,7 @@ def thresholds(problem: BoltzmannProblem) -> BoltzmannThresholds:
         )
     onset, stability, at_onset, at_stability = lines
     return BoltzmannThresholds(
-        weak_recovery=problem.signal**-2 if problem.signal > 0.0 else inf,
+        weak_recovery=problem.strongest**-2 if problem.strongest > 0.0 else inf,
         onset=onset,
         stability=stability,
         weak_recovery_signal=float(spiked_wishart(0.0, problem.alpha).threshold),

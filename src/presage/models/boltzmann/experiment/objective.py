@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from presage.laws.spectral_law import Floats
-from presage.models.boltzmann.hidden import BinaryUnits, FiniteUnits, GaussianUnits, HiddenUnits
+from presage.models.boltzmann.hidden import GaussianUnits, HiddenUnits, UnitsWithStates
 
 
 class Loss(NamedTuple):
@@ -62,7 +62,7 @@ class Unbounded(NamedTuple):
         return np.asarray(of_W @ (U * r) @ U.T + 2.0 * B @ inner / len(B))
 
 
-def log_partition_of_signs(W: Floats, hidden: BinaryUnits | FiniteUnits) -> float:
+def log_partition_of_signs(W: Floats, hidden: UnitsWithStates) -> float:
     """Normalisation of a machine whose visible units are 1 or -1, without approximation.
 
         log Z = log E_h prod_i cosh((W h)_i/sqrt(d))

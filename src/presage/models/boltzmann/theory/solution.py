@@ -183,7 +183,7 @@ def observed(problem: BoltzmannProblem, found: FixedPoint, coarser: float = 1.0)
         "size": float(np.trace(q)) / len(q),
         "test_likelihood": fresh_likelihood(problem, m, q, coarser),
         "train_likelihood": trained_likelihood(problem, found),
-        "pca_alignment": float(spiked_wishart(problem.signal, problem.alpha).overlap) / equal,
+        "pca_alignment": float(spiked_wishart(problem.strongest, problem.alpha).overlap) / equal,
         "replicon": found.means.replicon if found.means.least_slope > ROUNDING else inf,
     }
 

@@ -9,7 +9,7 @@ import numpy as np
 import scipy
 
 from presage.models.boltzmann.declaration import ALPHA, SIGNAL
-from presage.models.boltzmann.hidden import BinaryUnits, FiniteUnits, GaussianUnits, is_symmetric
+from presage.models.boltzmann.hidden import BinaryUnits, GaussianUnits, is_symmetric
 from presage.models.boltzmann.problem import BoltzmannProblem
 from presage.models.boltzmann.spikes import Spikes
 from presage.models.boltzmann.theory.fixed_point import FixedPoint, fixed_point, nearby, reached
@@ -103,10 +103,10 @@ def stability_signal(problem: BoltzmannProblem) -> float:
     Equation: derived: the replicon of `sample_means` is one.
     Checked: tests/models/boltzmann/test_stability.py::test_stability_line
     """
-    begin = float(spiked_wishart(0.0, problem.alpha).threshold)
+    begin, shown = float(spiked_wishart(0.0, problem.alpha).threshold), problem.spikes.relative[0]
     if isinstance(problem.hidden, GaussianUnits):
-        return begin / min(problem.spikes.relative[: problem.units]) if not _left_over(problem) else inf
-    return _crossing(problem, "signal", begin / min(_learned(problem)), SIGNAL.at_most)
+        return begin * shown / min(_learned(problem)) if not _left_over(problem) else inf
+    return shown * _crossing(problem, "signal", begin / min(_learned(problem)), SIGNAL.at_most)
 
 
 def stability_samples(problem: BoltzmannProblem) -> float:
@@ -129,15 +129,15 @@ def onset_samples(problem: BoltzmannProblem) -> float:
     Equation: derived: the iteration linearised in M.
     Checked: tests/models/boltzmann/test_stability.py::test_onset_of_replica_symmetric_weights
     """
-    if problem.signal <= 0.0:
+    if problem.strongest <= 0.0:
         return inf
-    least = problem.signal**-2
+    least = problem.strongest**-2
     if isinstance(problem.hidden, GaussianUnits):
         return least
 
     def excess(log_alpha: float) -> float:
         alpha = float(np.exp(log_alpha))
-        return log(onset_signal(problem.replace(alpha=alpha)) / problem.signal)
+        return log(onset_signal(problem.replace(alpha=alpha)) / problem.strongest)
 
     least, most = max(least, ALPHA.at_least or 0.0), ALPHA.at_most or inf
     low = high = log(least)
@@ -189,7 +189,7 @@ def _excess(found: FixedPoint) -> float:
 
 
 def _learned(problem: BoltzmannProblem) -> tuple[float, ...]:
-    """Relative signals of the directions that the units learn: as many as there are units, the strongest."""
+    """Signals of the directions that the units learn, as many as there are units, in units of that of the problem."""
     return tuple(problem.spikes.relative[: problem.units])
 
 
@@ -205,5 +205,4 @@ def _alone(problem: BoltzmannProblem) -> BoltzmannProblem:
 
 def has_lines(problem: BoltzmannProblem) -> bool:
     """Whether there is an onset and a line of stability: units are independent, and say nothing before they learn."""
-    joint = isinstance(problem.hidden, FiniteUnits) and problem.hidden.joint
-    return not joint and is_symmetric(problem.hidden, 1)
+    return problem.hidden.independent and is_symmetric(problem.hidden, 1)

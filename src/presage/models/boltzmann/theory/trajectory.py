@@ -24,7 +24,7 @@ from presage.models.boltzmann.message_passing import BoltzmannAMP
 from presage.models.boltzmann.problem import BoltzmannProblem
 from presage.models.boltzmann.start import start_matrices
 from presage.models.boltzmann.theory.linear_regime import linear_overlaps
-from presage.models.boltzmann.theory.sample_means import SUPPORTED, mean_phi
+from presage.models.boltzmann.theory.sample_means import SUPPORTED, mean_phi, sample_means
 from presage.models.boltzmann.theory.solution import COARSER, alignments, must_be_supported
 from presage.models.boltzmann.theory.state_evolution import iterates
 from presage.models.boltzmann.theory.two_time import Way, descend
@@ -45,6 +45,7 @@ UNSEEN = (
 SMALL = (
     "these are the equations of small weights, where units are linear: weights that have grown to order one leave them."
 )
+JUMPS = "fields of samples jump on the way, where state evolution is a heuristic, and messages of machines may fail."
 
 
 def trajectory(
@@ -169,7 +170,9 @@ def _messages(problem: BoltzmannProblem, trainer: BoltzmannAMP, M_0: Floats, Q_0
     off = float(np.abs(fine - coarse).max()) + ROUNDING
     bars = {one.name: off * np.maximum(np.abs(values[one.name]), 1.0) for one in shown}
     times = np.arange(trainer.steps + 1.0)
-    return Trajectory(problem, trainer, shown, times, {one.name: values[one.name] for one in shown}, bars)
+    wild = any(sample_means(problem, one).least_slope <= 0.0 or np.linalg.eigvalsh(one.v)[0] < 0.0 for one in way)
+    notes = (JUMPS,) if wild else ()
+    return Trajectory(problem, trainer, shown, times, {one.name: values[one.name] for one in shown}, bars, notes)
 
 
 def _linear(problem: BoltzmannProblem, trainer: BoltzmannDescent, M_0: Floats, Q_0: Floats) -> Trajectory:
