@@ -45,7 +45,7 @@ class FiniteUnits(UnitsWithStates):
 
     @property
     def largest(self) -> float:
-        return max(map(abs, self.values))
+        return float(max(map(abs, self.values)))
 
 
 @final

@@ -103,7 +103,7 @@ def stability_signal(problem: BoltzmannProblem) -> float:
     Equation: derived: the replicon of `sample_means` is one.
     Checked: tests/models/boltzmann/test_stability.py::test_stability_line
     """
-    begin, shown = float(spiked_wishart(0.0, problem.alpha).threshold), problem.spikes.relative[0]
+    begin, shown = float(spiked_wishart(0.0, problem.alpha).threshold), float(problem.spikes.relative[0])
     if isinstance(problem.hidden, GaussianUnits):
         return begin * shown / min(_learned(problem)) if not _left_over(problem) else inf
     return shown * _crossing(problem, "signal", begin / min(_learned(problem)), SIGNAL.at_most)
