@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import sqrt
 from typing import Any, final
 
@@ -16,11 +16,13 @@ from presage.models.lofi.theory.emergence import Emergence, sharp, sharp_thresho
 from presage.models.lofi.theory.floor import deep_overlap, floor
 from presage.models.lofi.theory.label_law import label_laws
 from presage.protocol.feature_comparison import Beside
+from presage.protocol.observables import Observable
 from presage.protocol.prediction import Prediction
 from presage.spectra.bulk import Bulk
 
 ROUNDING = 1e-8  # relative, of means over nodes and roots of them
 SURE = 1.6  # half width of a 95 % interval of the mean of four, in their standard deviations
+EDGE = 2.0 / 3.0  # power of D by which eigenvalues at an edge of the bulk approach it
 NEAR = 1.3  # ratio of alpha and the threshold of a feature within which finite sizes smear it
 
 
@@ -45,6 +47,16 @@ class LoFiSolution(Prediction):
 
     observables = PREDICTED
     compared = tuple(observable.name for observable in MEASURED)
+
+    @property
+    def known_observables(self) -> tuple[Observable, ...]:
+        """Where the largest eigenvalue is an edge of the bulk, it approaches that as an edge does."""
+        if self.largest_eigenvalue > max(self.upper_edge, -self.lower_edge):
+            return PREDICTED
+        return tuple(
+            replace(one, correction=EDGE, fluctuation=EDGE) if one.name == "largest_eigenvalue" else one
+            for one in PREDICTED
+        )
 
     @property
     def bulks(self) -> tuple[Bulk, ...]:
