@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from presage.solving.vector_state_evolution import Conjugates, Overlaps, change, mean_and_bar, overlaps_of, settled
+from presage.solving.vector_state_evolution import (
+    Conjugates,
+    Overlaps,
+    change,
+    mean_and_bar,
+    overlaps_of,
+    settled,
+    settled_faster,
+)
 
 ALPHA, RIDGE, NOISE = 2.0, 0.3, 0.5
 Q_0 = np.array([[1.0, 0.3], [0.3, 0.5]])
@@ -54,6 +62,20 @@ def test_damping_ends_at_the_same_place_more_slowly():
     plain, damped = (settled(start, step, tol=1e-12, most=5000, damping=part) for part in (1.0, 0.3))
     assert damped.steps > plain.steps
     assert change(plain.overlaps, damped.overlaps) < 1e-10
+
+
+def test_mixing_ends_at_the_same_place_sooner():
+    start = Overlaps(0.1 * Q_0, Q_0, np.eye(2))
+    plain = settled(start, step, tol=1e-10, most=5000, damping=0.5)
+    mixed = settled_faster(start, step, lambda state: True, tol=1e-10, most=5000)
+    halved = settled_faster(start, step, lambda state: False, tol=1e-10, most=5000)
+    assert mixed.steps < 0.5 * plain.steps
+    assert halved.steps == plain.steps
+    assert change(plain.overlaps, mixed.overlaps) < 1e-8
+    lost = settled_faster(
+        start, lambda now: Overlaps(np.nan * now.m, now.q, now.v), lambda state: True, tol=1e-6, most=7
+    )
+    assert np.isnan(lost.residual)
 
 
 def test_what_does_not_settle_says_so():

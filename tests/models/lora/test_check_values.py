@@ -215,6 +215,17 @@ def test_error_bars_are_honest():
     assert missed <= 3
 
 
+def test_solutions_of_several_columns_are_compared_and_kept(tmp_path):
+    found = ps.solve(linear(2, 8.0, 0.5, rank=2, target_rank=2), accuracy=0.05)
+    assert found == ps.solve(found.problem, accuracy=0.05)
+    assert len({found, found}) == 1
+    found.save(tmp_path / "two.json")
+    back = ps.load(tmp_path / "two.json")
+    assert back == found
+    assert np.array_equal(back.overlaps.q, found.overlaps.q)
+    assert (found.m, found.q, found.v) == tuple(float(part[0, 0]) for part in found.overlaps)
+
+
 def test_public_solve_has_the_digits_too():
     law = ps.MarchenkoPastur(1.0)
     before = ps.attention(law, alpha=0.1, weight_decay=0.03, noise=0.5, n_tokens=3)

@@ -70,7 +70,7 @@ SLOW_ONES = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SLOW_ONES)
 def test_every_kind_of_fine_tuning(name):
-    found = compared(SLOW_ONES[name], (60, 120), 10)
+    found = compared(SLOW_ONES[name], (50, 100), 10)
     assert found.agrees, str(found)
 
 
@@ -91,7 +91,7 @@ def test_another_problem_is_told_apart(right, wrong):
 
     prediction = dataclasses.replace(ps.solve(wrong), problem=right)
     options = {"seeds": 10, "n_test": 5000, "processes": 1, "progress": False}
-    found = ps.compare(prediction, *(ps.simulate(right, d=size, **options) for size in (60, 120)))
+    found = ps.compare(prediction, *(ps.simulate(right, d=size, **options) for size in (50, 100)))
     assert not found.agrees
 
 

@@ -226,7 +226,6 @@ TUNED = {
     "reuse": REUSE,
 }
 KAPPA = replace(attention.KAPPA, plays_no_part_in=())
-BEGIN = {"noise": 0.5, "pretraining_alpha": 0.5}
 
 MODEL = Model(
     name="lora",
@@ -249,7 +248,7 @@ MODEL = Model(
             "a low-rank adapter on a frozen layer of linear attention",
             f"{HERE}.named:linear_lora",
             {**PRETRAINED, "n_tokens": attention.N_TOKENS_LINEAR, "kappa": KAPPA, **TUNED},
-            begin={**BEGIN, "pretraining_weight_decay": 0.4, "weight_decay": 0.5},
+            begin={"pretraining_weight_decay": 0.4, "weight_decay": 0.5},
         ),
         NamedProblem(
             "softmax-lora",
@@ -263,7 +262,6 @@ MODEL = Model(
                 "kappa": KAPPA,
                 **TUNED,
             },
-            begin=BEGIN,
         ),
     ),
 )

@@ -46,7 +46,7 @@ class LoraSolution(Prediction):
     train_loss: float  # whole loss over d
     replicon: float
     jump: float
-    overlaps: Overlaps  # m, q and v, matrices of the columns
+    overlaps: Overlaps = field(compare=False)  # m, q and v, matrices of the columns
     before: Pretrained  # what the fine-tuning knows of the pre-training
     bars: dict[str, float] = field(repr=False, hash=False)
     nodes: int  # points of each rule
