@@ -48,7 +48,7 @@ TRAINED: dict[str, dict[str, Any]] = {
     "full": {"linear": [0.5, 1.0, 2.0, 5.0, 15.0], "softmax": [1.5, 3.0, 6.0, 15.0]},
     "quick": {"linear": [2.0], "softmax": [6.0]},
 }
-MESSAGES = {"full": [0.15, 0.3, 0.6, 1.5, 5.0], "quick": [0.6]}
+MESSAGES = {"full": [0.15, 0.3, 0.6, 1.5], "quick": [0.6]}
 SIZE = {"full": {"d": 120, "seeds": 8}, "quick": {"d": 30, "seeds": 2}}
 LARGE = {"full": {"d": 300, "seeds": 8}, "quick": {"d": 60, "seeds": 2}}
 

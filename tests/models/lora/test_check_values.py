@@ -172,7 +172,7 @@ def test_where_samples_jump():
     found = measured(softmax(2, 3.0, 0.05), layer(1.46236, 1.38094, 1.75), 2**14)
     for name, value, digit in (("m", 0.946, 2e-3), ("q", 1.095, 2e-3), ("overlap", 0.9035, 1.2e-3), ("v", 0.892, 0.01)):
         assert agrees(found[name], value, digit), (name, found[name], value)
-    assert abs(found["jump"].mean) == pytest.approx(0.054, abs=0.012)
+    assert abs(found["jump"].mean) == pytest.approx(0.054, abs=found["jump"].bar + 8e-3)
     assert 0.85 < found["replicon"].mean < 1.3
 
 

@@ -142,7 +142,9 @@ class AdapterSetting(Setting):
             }
         caveats = [f"pre-training: {line}" for line in layer.caveats]
         if not fit.converged:
-            caveats.append("the training of the adapter stopped before its gradient was small: use more steps.")
+            slow = "message passing still moves at its last step: use more damping or steps."
+            stopped = "the training of the adapter stopped before its gradient was small: use more steps."
+            caveats.append(stopped if self.trainer.minimises else slow)
         kept = {"weights": fit.w, "targets": w_0, "history": fit.history / (1.0, float(d))}
         return Outcome(seed, values, tuple(caveats), kept)
 
