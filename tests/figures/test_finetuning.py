@@ -27,7 +27,7 @@ def test_it_is_drawn_whole(name):
     module.draw(parts).savefig(io.BytesIO(), format="png", dpi=50)
     assert "d = " in module.details(parts)
     for part in parts.values():
-        assert {str(words) for words in part["outcome"].values.ravel()} == {"done"}
+        assert not any(str(words).startswith("failed") for words in part["outcome"].values.ravel())
 
 
 def test_the_best_weight_decay_is_another_for_the_overlap_of_reused_sequences():
