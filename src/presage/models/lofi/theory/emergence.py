@@ -101,10 +101,10 @@ def many_samples(law: LabelLaw, alpha: float) -> Floats:
         return np.asarray(law.row / (alpha * law.theta**2))
 
 
-def number_emerged(alpha: float, first: float, decay: float) -> float:
-    """Features that have emerged where signals fall as ``theta_k = theta_1 k^-decay``: ``(n/n_1)^(1/(2 decay))``.
+def number_emerged(alpha: float, first: float, gamma: float) -> float:
+    """Features that have emerged where signals fall as ``theta_k = theta_1 k^-gamma``: ``(n/n_1)^(1/(2 gamma))``.
 
     Equation: derived: weak thresholds of a power law, counted.
     Checked: tests/models/lofi/test_emergence.py::test_features_of_a_power_law
     """
-    return float((alpha / first) ** (0.5 / decay)) if alpha >= first else 0.0
+    return float((alpha / first) ** (0.5 / gamma)) if alpha >= first else 0.0

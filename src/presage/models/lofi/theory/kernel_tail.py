@@ -17,7 +17,7 @@ VANISHES = 1e-12  # part of an order in an activation that is rounding
 
 
 def order_masses(activation: Callable[[Floats], Any], highest: int) -> Floats:
-    """Parts that the orders of an activation have in its kernel, ``mu_k^2 = E[sigma He_k]^2/k!``, from k = 0 on.
+    """Parts that the orders of an activation have in its kernel, from k = 0 on: squares of their coefficients.
 
     Equation: derived: coefficients of Hermite polynomials of variance one, squared.
     Checked: tests/models/lofi/test_kernel_tail.py::test_orders_of_relu
@@ -33,8 +33,8 @@ def kernel_tail(activation: Callable[[Floats], Any], order: int = 2) -> float:
 
         rho = (E[sigma^2] - sum_{k <= order} mu_k^2)/mu_order^2
 
-    Lower orders than the active one count as taken out: for quadratic features that is ``relu(u) - 1/sqrt(2 pi) - u/2``
-    in place of ``relu(u)``, which has the same tail.
+    Lower orders than the active one count as taken out: for quadratic features that is ``(u)_+ - 1/sqrt(2 pi) - u/2``
+    in place of ``(u)_+``, which has the same tail.
 
     Equation: derived: the kernel of a lift by orders, those above the active one as noise.
     Checked: tests/models/lofi/test_kernel_tail.py::test_orders_of_relu
