@@ -60,3 +60,12 @@ maximum_signature_line_length = 88
 toc_object_entries_show_parents = "hide"
 # A name in single backticks links to what it names, and is set as code where there is nothing of that name.
 default_role = "py:obj"
+
+
+def left_to_scikit_learn(app, what, name, thing, skip, options):
+    """Methods that scikit-learn adds to every estimator: its own pages have them, and their words link there."""
+    return True if name.startswith("set_") and name.endswith("_request") else None
+
+
+def setup(app):
+    app.connect("autodoc-skip-member", left_to_scikit_learn)

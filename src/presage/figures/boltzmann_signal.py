@@ -76,7 +76,7 @@ def draw(parts: Parts) -> Figure:
         axes[0].set(xlabel=r"signal $\lambda$", ylabel="squared cosine with the direction", ylim=(-0.02, 1.0))
         style.legend_above(axes[0], handles=handles, columns=2)
         _plane(axes[1], parts["lines"])
-        style.print_caveats(figure, {"trained": parts["trained"]})
+        style.print_caveats(figure, parts)
     return figure
 
 

@@ -76,6 +76,7 @@ def draw(parts: Parts) -> Figure:
         axes[1].set(xlabel=f"samples n, D = {d} coordinates", ylabel=r"mean $R^2$ of the features", ylim=(-0.03, 1.03))
         for axis in axes:
             style.logarithmic(axis, "x")
+            axis.set_xlim(right=0.95 * float(theory.n[-1]))  # numbers of an axis stay below a power of ten
             style.legend_above(axis, columns=2)
         style.print_caveats(figure, parts)
     return figure

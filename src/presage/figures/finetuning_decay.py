@@ -75,15 +75,15 @@ def draw(parts: Parts) -> Figure:
                 best = int(np.argmin(line[name].values) if name == "test_error" else np.argmax(line[name].values))
                 at = (float(line[X][best]), float(line[name][best]))
                 axis.plot(*at, marker="v", markersize=5, color=style.COLOURS[number], clip_on=False, zorder=4)
-            height = 0.97 if name == "test_error" else 0.5
-            style.threshold(axis, best_of_pretraining(parts), "best for the pre-training", height=height)
+            words = "best for the pre-training" if name == "test_error" else ""
+            style.threshold(axis, best_of_pretraining(parts), words, height=0.97)
             style.logarithmic(axis, "x")
             axis.set(xlabel="weight decay of the pre-training", ylabel=f"{name.replace('_', ' ')} after fine-tuning")
         style.legend_above(axes[0], columns=2, handles=handles)
         style.legend_above(
             axes[1], columns=1, handles=[style.key(7, "best of each line", marker="v", linestyle="none", color="0.4")]
         )
-        style.print_caveats(figure, {name: part for name, part in parts.items() if not name.startswith("reused")})
+        style.print_caveats(figure, parts)
     return figure
 
 
@@ -96,15 +96,13 @@ def best_of_pretraining(parts: Parts) -> float:
 def caption(parts: Parts) -> str:
     """What is drawn."""
     return (
-        "Linear attention of two tokens (kappa_0 = 0.5, n = 0.2 d^2, Delta = 0.5) is pre-trained with the weight "
-        "decay of the axis and frozen; an adapter of rank one learns a new task from N' = 3 d samples. Left: test "
-        "error, right: overlap of the adapter with the new task, on new sequences, on new sequences after the frozen "
-        "matrix was scaled by its best factor, and on sequences of the pre-training with their label noise. Lines: "
-        "theory; dots: both stages trained; triangles: the best of each line. On new sequences the best weight decay "
-        "is that of the pre-training, and recalibration makes a wrong one matter less. Reused sequences teach most "
-        "where weight decay is least and the layer has fitted its labels, while their test error is best near the "
-        "optimum of the pre-training: the best representation and the best prediction ask for different "
-        "pre-trainings."
+        "Linear attention is pre-trained with the weight decay of the axis and frozen; an adapter of rank one learns "
+        "a new task from N' = 3 d samples: new sequences, new ones after the frozen matrix was scaled by its best "
+        "factor, and those of the pre-training with their label noise. Lines: theory; dots: both stages trained; "
+        "triangles: the best of each line. On new sequences the best weight decay is that of the pre-training, and "
+        "recalibration makes a wrong one matter less. Reused sequences have their best overlap where weight decay is "
+        "least, and their best test error near the optimum of the pre-training: a good representation and a good "
+        "prediction ask for different pre-trainings."
     )
 
 
@@ -112,6 +110,7 @@ def details(parts: Parts) -> str:
     """At what size it was computed."""
     trained = parts["fresh trained"]
     return (
+        "Two tokens, kappa_0 = 0.5, n = 0.2 d^2, Delta = 0.5. "
         f"Dots: {int(trained.seeds)} pairs of a layer and an adapter of d = {int(trained.d)}, bars are two standard "
         "errors; finite sizes add terms of order 1/sqrt(d) to errors. The numbers of the problem are ours."
     )
