@@ -68,4 +68,5 @@ def left_to_scikit_learn(app, what, name, thing, skip, options):
 
 
 def setup(app):
+    """What Sphinx calls before it reads the pages."""
     app.connect("autodoc-skip-member", left_to_scikit_learn)
