@@ -49,6 +49,7 @@ def test_long_ways_are_thinned_on_the_screen_alone():
     ("arguments", "sentence"),
     [
         (("--steps", "0"), "`--steps` must be a whole number >= 1 and <= 1000"),
+        (("--seeds", "50"), "`--seeds` is for networks, and none are trained. Add --d 50,100"),
         (("--workers", "2"), "`--workers` is for networks, and none are trained. Add --d 50,100"),
         (("--d", "20", "--seeds", "1"), "`--seeds` must be at least 2 here"),
         (("--d", "20,x"), "`--d` must be whole numbers"),

@@ -25,6 +25,7 @@ from presage.cli.output import (
 from presage.protocol import numbers
 from presage.protocol.model import Model, found, models
 from presage.protocol.observables import Observable
+from presage.protocol.trainer import handed_in
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -229,10 +230,19 @@ def plan(given: Given, trainer: str | None, others: dict[str, Any], **at: float)
     if not minimises:  # what needs no minimum of the loss is what the prediction of the posterior mean has too
         prediction = ps.bayes_optimal(problem)
         measured = tuple(one for one in measured if hasattr(prediction, one.name))
-        options["trainer"] = kind(prediction.denoiser)
+        options["trainer"] = kind(_handed_in(kind, prediction, trainer))
     elif trainer is not None:
         options["trainer"] = kind()
     return Plan(problem, minimises, options, measured)
+
+
+def _handed_in(kind: Any, prediction: Any, trainer: str | None) -> Any:
+    """What a trainer of a posterior mean gets of the theory; refuse it where the theory has none of that here."""
+    name = handed_in(kind)
+    try:
+        return getattr(prediction, name)
+    except AttributeError as error:
+        raise CommandError(f"`--trainer {trainer}` has no {name} here: {error} Choose another trainer.") from None
 
 
 def trainer_kind(name: str | None, model: Model) -> Any:

@@ -11,7 +11,7 @@ from presage.cli import grids
 from presage.cli.errors import CommandError, InterruptionError
 from presage.cli.options import Given, takes_problem
 from presage.cli.output import Csv, Json, Plot, check_format, check_picture, emit, heading, say, table, tell_caveats
-from presage.cli.training import PANEL, Seeds, Workers, dimensions, seed_numbers, trainer_kind
+from presage.cli.training import PANEL, Workers, dimensions, seed_numbers, trainer_kind
 from presage.protocol import numbers
 
 if TYPE_CHECKING:
@@ -34,6 +34,15 @@ Followed = Annotated[
         show_default=False,
     ),
 ]
+HowMany = Annotated[
+    str | None,
+    typer.Option(
+        "--seeds",
+        help="Networks to train with --d, on independent data; or the seeds: 0,1,2. Default 8.",
+        show_default=False,
+        rich_help_panel=PANEL,
+    ),
+]
 Sizes = Annotated[
     str | None,
     typer.Option(
@@ -51,7 +60,7 @@ def trajectory(
     steps: Steps = 20,
     trainer: Followed = None,
     d: Sizes = None,
-    seeds: Seeds = "8",
+    seeds: HowMany = None,
     workers: Workers = None,
     json: Json = False,
     csv: Csv = False,
@@ -64,9 +73,10 @@ def trajectory(
     given = given.without_what_plays_no_part_in("trajectory")
     import presage as ps
 
-    if d is None and workers is not None:
-        raise CommandError("`--workers` is for networks, and none are trained. Add --d 50,100, or leave it out.")
-    sizes, count = ([], 0) if d is None else (dimensions(given, d, d), seed_numbers(seeds))
+    for name, value in (("--seeds", seeds), ("--workers", workers)):
+        if d is None and value is not None:
+            raise CommandError(f"`{name}` is for networks, and none are trained. Add --d 50,100, or leave it out.")
+    sizes, count = ([], 0) if d is None else (dimensions(given, d, d), seed_numbers(seeds or "8"))
     if d is not None and count == 1:
         raise CommandError(
             "`--seeds` must be at least 2 here: one network has no standard error to compare by. "

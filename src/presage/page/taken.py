@@ -15,6 +15,7 @@ from presage.page.grids import Side, side
 from presage.page.messages import Message
 from presage.protocol.fields import Number, Part
 from presage.protocol.model import found
+from presage.protocol.trainer import handed_in
 
 LONG = 2000  # letters of a law from which on it is in a file: a line with more cannot be read, nor typed
 FILE = "target.npy"
@@ -137,7 +138,8 @@ def _networks(asked: Asked, said: Message) -> dict[str, str]:
     kind: Any = None if trainer is None or model is None else found(model.trainers[trainer])
     minimises = getattr(kind, "minimises", True)
     verb = "solve" if minimises else "bayes_optimal"
-    argument = "" if kind is None else f", trainer=ps.{kind.__name__}({'' if minimises else 'prediction.denoiser'})"
+    made_of = "" if minimises else f"prediction.{handed_in(kind)}"
+    argument = "" if kind is None else f", trainer=ps.{kind.__name__}({made_of})"
     lines = [f"prediction = ps.{verb}(problem)"]
     lines.append(f"sizes = {sorted(set(sizes))}")
     lines.append(f"networks = [ps.simulate(problem, d=d, seeds={seeds}{argument}) for d in sizes]")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from presage.protocol.fields import Declared, Number
@@ -12,6 +13,11 @@ if TYPE_CHECKING:
 TOL = Number("relative accuracy", above=0.0, at_most=1.0, reason="it is a relative accuracy", example=1e-5)
 STEPS = Number("most steps that are taken", at_least=1, whole=True, example=2000)
 DAMPING = Number("part of the old messages that is kept", at_least=0.0, at_most=0.99, example=0.3)
+
+
+def handed_in(kind: type) -> str:
+    """What a trainer of a posterior mean is made of: its first field, which `bayes_optimal` has by name."""
+    return dataclasses.fields(kind)[0].name
 
 
 class Trainer(Declared):

@@ -116,8 +116,8 @@ def _observed(step: Step, name: str) -> float:
 
 
 def _grids(table: Floats) -> tuple[Floats, Floats]:
-    """The way of the finest grid; its distance from the next shows its error."""
-    apart = np.abs(table[-1] - table[0])
+    """The way of the finest grid; its distance from the next, the largest so far, shows its error."""
+    apart = np.maximum.accumulate(np.abs(table[-1] - table[0]))  # two ways may cross by chance
     return table[-1], MARGIN * apart + ROUNDING * np.abs(table[-1])
 
 
