@@ -12,7 +12,7 @@ import presage as ps
 from presage.models.boltzmann.experiment.measured import principal_alignment
 from presage.models.boltzmann.experiment.objective import loss
 from presage.models.boltzmann.experiment.samples import draw_directions, draw_fresh, draw_samples
-from presage.models.boltzmann.theory.linear_regime import bulk_transform, grown, spike_transform
+from presage.models.boltzmann.theory.linear_regime import eigenvalue_law, grown
 from presage.models.boltzmann.theory.two_time import descend
 from presage.protocol.ensemble import streams
 from tests.page_formulas import evaluates
@@ -213,14 +213,17 @@ def test_the_two_time_equations():
     G(z) = \frac{-1}{z\, (1 + (1 + \lambda)\, \mu(z))}"""
 )
 def test_small_weights():
-    """The contour in another shape: a square around the spectrum, by the trapezoidal rule."""
+    """The contour as a square around the spectrum, by the trapezoidal rule, beside the sum over the law."""
     eta, t = 0.2, 6
     corners = np.array([-0.5 - 1.0j, 6.0 - 1.0j, 6.0 + 1.0j, -0.5 + 1.0j, -0.5 - 1.0j])
     z = np.concatenate([np.linspace(one, other, 40_000) for one, other in pairwise(corners)])
-    s = bulk_transform(z, ALPHA)
+    b = z - 1.0 + 1.0 / ALPHA
+    root = np.sqrt(b * b - 4.0 * z / ALPHA)
+    both = np.stack([-b + root, -b - root]) * ALPHA / (2.0 * z)
+    s = np.where(both[0].imag * z.imag > 0.0, both[0], both[1])  # a transform of a positive law
     mu = -(1.0 - 1.0 / ALPHA) / z + s / ALPHA
     G = -1.0 / (z * (1.0 + (1.0 + LAM) * mu))
     whole = -np.trapezoid((1.0 + eta * (z - 1.0)) ** t * G, z) / (2j * np.pi)
-    here = grown(lambda z: spike_transform(z, ALPHA, LAM), ALPHA, LAM, eta, np.array([float(t)]))[0]
+    here = grown(eigenvalue_law(ALPHA, LAM), eta, np.array([float(t)]))[0]
     assert here == pytest.approx(whole.real, rel=1e-5)
     assert abs(whole.imag) < 1e-5

@@ -11,7 +11,7 @@ import pytest
 import presage as ps
 from presage.models.boltzmann.experiment.samples import draw_directions, draw_samples, weights_with_overlaps
 from presage.models.boltzmann.experiment.training import steps_of_descent
-from presage.models.boltzmann.theory.linear_regime import bulk_transform, grown, spike_transform
+from presage.models.boltzmann.theory.linear_regime import eigenvalue_law, grown
 from presage.models.boltzmann.theory.responses import response_of_many, response_of_one
 from presage.models.boltzmann.theory.two_time import descend, standard_normals
 
@@ -129,10 +129,10 @@ def test_normals_have_exact_moments():
 
 
 def test_linear_regime():
-    """Check 13, and what the contour is for: power iteration on the covariance of real samples."""
+    """Numbers that are known, and what the law is for: power iteration on the covariance of real samples."""
     times = np.array([1.0, 2.0, 5.0, 10.0, 20.0])
-    m = grown(lambda z: spike_transform(z, 4.0, 1.0), 4.0, 1.0, 0.2, times)
-    q = grown(lambda z: bulk_transform(z, 4.0), 4.0, 1.0, 0.2, 2.0 * times)
+    m = grown(eigenvalue_law(4.0, 1.0), 0.2, times)
+    q = grown(eigenvalue_law(4.0, 0.0), 0.2, 2.0 * times)
     np.testing.assert_allclose(m, [1.2, 1.46, 2.7967, 9.2879, 118.82], rtol=1e-4)
     np.testing.assert_allclose(q, [1.01, 1.0622, 1.5656, 5.3953, 164.91], rtol=1e-4)
     way = ps.trajectory(ONE, steps=20, trainer=ps.BoltzmannDescent(m_0=1e-8, q_0=1e-6), linear=True)
@@ -143,7 +143,7 @@ def test_linear_regime():
     small = ps.trajectory(ONE, steps=20, trainer=ps.BoltzmannDescent(m_0=1e-4, q_0=1e-6), linear=True)
     assert full.M[20, 0, 0] == pytest.approx(small.overlap[20], rel=2e-3)
     assert full.Q[20, 0, 0] == pytest.approx(small.size[20], rel=3e-3)
-    # With fewer samples than visible units zero is an eigenvalue, and the contour goes around it.
+    # With fewer samples than visible units zero is an eigenvalue.
     scarce = ps.boltzmann(alpha=0.5, signal=2.5, latents="signs")
     few = ps.trajectory(scarce, steps=4, trainer=ps.BoltzmannDescent(m_0=0.3, q_0=1.0), linear=True)
     seen, d = [], 400
@@ -157,6 +157,49 @@ def test_linear_regime():
     error = np.std(seen, axis=0, ddof=1) / 4.0
     assert np.all(np.abs(np.mean(seen, axis=0) - (few.overlap[4], few.size[4])) < 3.5 * error)
     assert np.all(error < (0.05 * few.overlap[4], 0.1 * few.size[4]))
+
+
+def test_linear_regime_at_late_times():
+    """Weights turn to the first principal component: its cosine is the limit, and sums of all times are positive."""
+    way = ps.trajectory(ONE, steps=300, trainer=ps.BoltzmannDescent(m_0=1e-8, q_0=1e-12), linear=True)
+    assert way.alignment[300] == pytest.approx(ps.spiked_wishart(1.0, 4.0).overlap, abs=1e-7)
+    # By numbers of many digits, where the outlier is a part of an integral along a line of another shape.
+    mpmath = pytest.importorskip("mpmath")
+    with mpmath.workdps(80):
+        alpha, signal, rate = mpmath.mpf(4), mpmath.mpf(1), mpmath.mpf("0.2")
+        points, centre, radius = 600, mpmath.mpf("1.5"), mpmath.mpf("1.8")
+        whole = dict.fromkeys((100, 200, 300), mpmath.mpf(0))
+        for index in range(points):
+            away = radius * mpmath.expjpi(2 * (index + mpmath.mpf("0.5")) / points)
+            z = centre + away
+            b = z - 1 + 1 / alpha
+            roots = [(-b + sign * mpmath.sqrt(b * b - 4 * z / alpha)) * alpha / (2 * z) for sign in (1, -1)]
+            s = next(one for one in roots if one.imag * z.imag > 0)
+            mu = -(1 - 1 / alpha) / z + s / alpha
+            G = -1 / (z * (1 + (1 + signal) * mu))
+            for t in whole:
+                whole[t] -= ((1 + rate * (z - 1)) ** t * G * away / points).real
+        known = [float(value) for value in whole.values()]
+    np.testing.assert_allclose(grown(eigenvalue_law(4.0, 1.0), 0.2, np.array([100.0, 200.0, 300.0])), known, rtol=1e-11)
+    np.testing.assert_allclose(way.overlap[[100, 200, 300]], 1e-8 * np.array(known), rtol=1e-11)
+
+
+def test_laws_of_eigenvalues_are_whole():
+    """Weights sum to one, with the mean 1 + lam; next to an edge a bar tells what the sum misses."""
+    for alpha, signal in ((4.0, 1.0), (4.0, 0.5), (0.5, 2.5), (0.5, 0.0), (1.0, 1.0), (0.01, 3.0)):
+        places, weights = eigenvalue_law(alpha, signal)
+        assert np.all(weights >= 0.0)
+        assert weights.sum() == pytest.approx(1.0, abs=1e-12)
+        assert weights @ places == pytest.approx(1.0 + signal, rel=1e-12)
+    near = ps.boltzmann(alpha=4.0, signal=0.50001)
+    way = ps.trajectory(near, steps=40, trainer=ps.BoltzmannDescent(m_0=1e-8, q_0=1e-12), linear=True)
+    exact = 1e-8 * (1.0 + 0.2 * 0.50001)  # after a step
+    assert 0.0 < abs(way.overlap[1] - exact) < way.error_bars["overlap"][1] < 1e-3 * exact
+
+
+def test_weights_that_leave_the_finite_numbers_are_a_failure():
+    with pytest.raises(ps.SolveError, match="left the linear regime"):
+        ps.trajectory(ONE, steps=200, trainer=ps.BoltzmannDescent(rate=10.0), linear=True)
 
 
 def test_error_bars_cover_other_runs():

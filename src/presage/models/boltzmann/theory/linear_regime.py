@@ -2,71 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
 from presage.laws.spectral_law import Floats
+from presage.protocol.errors import SolveError
 from presage.spectra.spiked import spiked_wishart
 
-POINTS = 4000  # of the contour
-MARGIN = 0.1  # by which the contour is wider than the spectrum, relative
-
-Transform = Callable[[Floats], Floats]
+POINTS = 4096  # of the angle that runs through the bulk: more than twice the steps, of which sums are exact
 
 
-def bulk_transform(z: Floats, alpha: float) -> Floats:
-    """Stieltjes transform of the eigenvalues of ``X'X/n`` for noise, ``s = E 1/(x - z)``.
+class Law(NamedTuple):
+    """Eigenvalues of the covariance as a direction sees them: places, and weights that are positive and sum to one."""
 
-        (1/alpha) z s^2 + (z - 1 + 1/alpha) s + 1 = 0,   s ~ -1/z
+    places: Floats
+    weights: Floats
 
-    Equation: derived: the law of Marchenko and Pastur.
+
+def eigenvalue_law(alpha: float, signal: float, points: int = POINTS) -> Law:
+    """Law of the eigenvalues of ``X'X/n`` along a direction of the data; without a signal that of the noise.
+
+        rho(x) = (1 + lam) sqrt((x - a)(b - x))/(2 pi x ((1 + lam)(lam + 1/alpha) - lam x)),   a < x < b
+
+    between the edges ``(1 -+ alpha^(-1/2))^2``, with the outlier of `spiked_wishart` where there is one, and with zero,
+    of weight ``(1 - alpha)/(1 + alpha lam)``, where samples are fewer than visible units.
+
+    Equation: derived: the imaginary part of ``-1/(z (1 + (1 + lam) mu))``, mu the transform of Marchenko and Pastur.
+    Checked: tests/models/boltzmann/test_two_time.py::test_linear_regime
+    Checked: tests/models/boltzmann/test_two_time.py::test_linear_regime_at_late_times
+    """
+    least = alpha**-0.5
+    half = 0.5 * np.pi * (np.arange(points) + 0.5) / points  # of the angle
+    # x = 1 + 1/alpha - r cos(angle), and the other factor at x, without differences of large numbers
+    x = (1.0 - least) ** 2 + 4.0 * least * np.sin(half) ** 2
+    rest = (signal - least) ** 2 + 4.0 * signal * least * np.cos(half) ** 2
+    bulk = (1.0 + signal) * (2.0 * least * np.sin(2.0 * half)) ** 2 / (2.0 * x * rest) / points
+    spike = spiked_wishart(signal, alpha)
+    zero = max(0.0, 1.0 - alpha) / (1.0 + alpha * signal)
+    return Law(np.append(x, [float(spike.outlier), 0.0]), np.append(bulk, [float(spike.overlap), zero]))
+
+
+def rough_law(alpha: float, signal: float) -> Law:
+    """The same on half of the points, by which error bars are judged; what it lacks is put at the largest place."""
+    places, weights = eigenvalue_law(alpha, signal, POINTS // 2)
+    # An outlier next to the edge is missed by both grids alike: what the finer one lacks counts once more.
+    weights[-2] += 2.0 - weights.sum() - eigenvalue_law(alpha, signal).weights.sum()
+    return Law(places, weights)
+
+
+def grown(law: Law, rate: float, powers: Floats) -> Floats:
+    """Mean of a power of what a step multiplies by, over a law of eigenvalues.
+
+        sum_i w_i (1 + rate (x_i - 1))^t
+
+    Equation: derived: power iteration, in the eigenvectors.
     Checked: tests/models/boltzmann/test_two_time.py::test_linear_regime
     """
-    b = z - 1.0 + 1.0 / alpha
-    root = np.sqrt(b * b - 4.0 * z / alpha + 0j)
-    both = np.stack([-b + root, -b - root]) * alpha / (2.0 * z)
-    # The transform of a positive law maps the upper half plane into itself.
-    first = both[0].imag * z.imag > 0.0
-    return np.asarray(np.where(first, both[0], both[1]))
-
-
-def spike_transform(z: Floats, alpha: float, signal: float) -> Floats:
-    """The same along a direction: ``w'(X'X/n - z)^-1 w`` of a direction of length one.
-
-        G = -1/(z (1 + (1 + lam) mu)),   mu = -(1 - 1/alpha)/z + s/alpha
-
-    Equation: derived: the other directions are noise, and independent of it.
-    Checked: tests/models/boltzmann/test_two_time.py::test_linear_regime
-    """
-    mu = -(1.0 - 1.0 / alpha) / z + bulk_transform(z, alpha) / alpha
-    # mu is the transform of X X'/n, whose quadratic forms appear in the Schur complement of the direction.
-    return np.asarray(-1.0 / (z * (1.0 + (1.0 + signal) * mu)))
-
-
-def grown(transform: Transform, alpha: float, signal: float, rate: float, powers: Floats) -> Floats:
-    """Mean of a power of what a step multiplies by, over the law of a transform.
-
-        -(1/2 pi i) oint (1 + rate (z - 1))^t G(z) dz
-
-    around all eigenvalues.
-
-    Equation: derived: the residue theorem.
-    Checked: tests/models/boltzmann/test_two_time.py::test_linear_regime
-    """
-    top = max(float(spiked_wishart(signal, alpha).outlier), (1.0 + alpha**-0.5) ** 2)
-    centre = 0.5 * top
-    angle = 2.0 * np.pi * (np.arange(POINTS) + 0.5) / POINTS
-    away = centre * (1.0 + MARGIN) * np.exp(1j * angle)
-    z = centre + away
-    # Powers by their logarithm: at late times they are large.
-    log_step = np.log(1.0 + rate * (z - 1.0))
-    weight = transform(z) * away / POINTS
-    return np.array([-np.sum(np.exp(power * log_step) * weight).real for power in np.atleast_1d(powers)])
+    step = 1.0 + rate * (law.places - 1.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = np.array([law.weights @ step**power for power in np.atleast_1d(powers)])
+    if not np.isfinite(found).all():
+        raise SolveError("The weights have left the linear regime.", "Use fewer <steps>, or a smaller <rate>.")
+    return found
 
 
 def linear_overlaps(
-    alpha: float, signals: Floats, rate: float, M_0: Floats, Q_0: Floats, steps: int
+    alpha: float, signals: Floats, rate: float, M_0: Floats, Q_0: Floats, steps: int, *, rough: bool = False
 ) -> tuple[Floats, Floats]:
     """M and Q of weights so small that units are linear in their fields, at times 0 to `steps`.
 
@@ -77,15 +79,13 @@ def linear_overlaps(
     Equation: derived: units have mean zero and variance one, and a price of the weights of one.
     Checked: tests/models/boltzmann/test_two_time.py::test_linear_regime
     """
+    law_of = rough_law if rough else eigenvalue_law
     times = np.arange(steps + 1.0)
     M = np.empty((steps + 1, *M_0.shape))
-    spread = grown(lambda z: bulk_transform(z, alpha), alpha, float(signals.max()), rate, 2.0 * times)
+    spread = grown(law_of(alpha, 0.0), rate, 2.0 * times)
     Q = spread[:, None, None] * (Q_0 - M_0.T @ M_0)
     for index, signal in enumerate(signals):
-
-        def along(z: Floats, signal: float = float(signal)) -> Floats:
-            return spike_transform(z, alpha, signal)
-
-        M[:, index] = grown(along, alpha, float(signal), rate, times)[:, None] * M_0[index]
-        Q += grown(along, alpha, float(signal), rate, 2.0 * times)[:, None, None] * np.outer(M_0[index], M_0[index])
+        law = law_of(alpha, float(signal))
+        M[:, index] = grown(law, rate, times)[:, None] * M_0[index]
+        Q += grown(law, rate, 2.0 * times)[:, None, None] * np.outer(M_0[index], M_0[index])
     return M, Q

@@ -35,7 +35,7 @@ from presage.protocol.trajectory import Trajectory
 from presage.solving.vector_state_evolution import Overlaps, mean_and_bar
 
 ROUNDING = 1e-9
-CONTOUR = 1e-12  # relative, of an integral along a contour
+POWERS = 1e-12  # relative, of a power of a step
 MOST_STEPS = 1000
 STEPS_REASON = "what sampled fields remember grows as the cube of the steps"
 UNSEEN = (
@@ -183,13 +183,16 @@ def _linear(problem: BoltzmannProblem, trainer: BoltzmannDescent, M_0: Floats, Q
         remedy = "Use for example <hidden=BinaryUnits()>."
         raise checks.complaint("hidden", "be units of mean zero and variance one", reason, problem.hidden, remedy)
     M, Q = linear_overlaps(problem.alpha, problem.signals, trainer.rate, M_0, Q_0, trainer.steps)
+    rough = linear_overlaps(problem.alpha, problem.signals, trainer.rate, M_0, Q_0, trainer.steps, rough=True)
     shown = _shown(problem, (ALIGNMENT, OVERLAP, LAST_ALIGNMENT, SIZE))
-    found = _overlaps_observed(M, Q)
+    found, beside = _overlaps_observed(M, Q), _overlaps_observed(*rough)
     values = {one.name: found[one.name] for one in shown}
     # One direction outgrows the others, and what the weights have of these is lost in its rounding.
-    lost = CONTOUR * np.linalg.cond(Q)
+    lost = POWERS * np.linalg.cond(Q)
     bars = {
-        name: ROUNDING * np.abs(value) + (lost if name in {"alignment", "last_alignment"} else CONTOUR * np.abs(value))
+        name: np.abs(value - beside[name])
+        + ROUNDING * np.abs(value)
+        + (lost if name in {"alignment", "last_alignment"} else 0.0)
         for name, value in values.items()
     }
     notes = (SMALL, *((UNSEEN,) if not np.any(M_0) else ()))
