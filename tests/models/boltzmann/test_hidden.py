@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import presage as ps
-from presage.models.boltzmann.hidden import Moments, is_symmetric
+from presage.models.boltzmann.hidden import Moments, States, UnitsWithStates, is_symmetric
+from presage.models.boltzmann.theory.two_time import descend
 
 boltzmann: Any = ps.boltzmann  # for what its types refuse
 LAWS = {
@@ -83,6 +84,34 @@ def test_values_that_are_there_twice_are_twice_as_likely():
     u = np.linspace(-2, 2, 9)[:, None]
     for one, other in zip(ps.FiniteUnits([-1, 0, 0, 1]).moments(u), LAWS["ternary"].moments(u), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-15)
+
+
+def test_rows_that_are_there_twice_are_twice_as_likely():
+    twice, once = ps.JointUnits([[1, 1], [1, 1], [-1, -1]]), ps.JointUnits([[1, 1], [-1, -1]], [2 / 3, 1 / 3])
+    assert not is_symmetric(twice, 2)
+    assert not is_symmetric(once, 2)
+    assert is_symmetric(ps.JointUnits([[1, 1], [1, 1], [-1, -1], [-1, -1]]), 2)
+    for one, other in zip(twice.states(2), once.states(2), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-15)
+    ways = []
+    for law in (twice, once):
+        problem = ps.boltzmann(law, alpha=3.0, signal=[2.0, 1.0], units=2, latents="signs")
+        ways.append(descend(problem, 0.2 * np.eye(2), 0.3 * np.eye(2), 0.1, 3, 256, 0))
+    np.testing.assert_allclose(ways[0].M, ways[1].M, atol=1e-12)
+    np.testing.assert_allclose(ways[0].Q, ways[1].Q, atol=1e-12)
+
+
+class Repeated(UnitsWithStates):
+    """A law of one's own, which tells a state twice."""
+
+    largest = 1.0
+
+    def states(self, units):
+        return States(np.array([[1.0] * units, [1.0] * units, [-1.0] * units]), np.array([0.25, 0.5, 0.25]))
+
+
+def test_symmetry_of_a_law_that_tells_a_state_twice():
+    assert not is_symmetric(Repeated(), 1)
 
 
 class Mine(ps.HiddenUnits):

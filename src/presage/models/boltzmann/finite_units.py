@@ -9,7 +9,7 @@ import numpy as np
 
 from presage.laws.spectral_law import Floats
 from presage.models.boltzmann.declaration import MOST_VALUES
-from presage.models.boltzmann.hidden import ROUNDING, States, UnitsWithStates, states_of_alike
+from presage.models.boltzmann.hidden import ROUNDING, States, UnitsWithStates, states_of_alike, states_of_rows
 from presage.protocol import checks
 
 MOST_STATES = 4096  # of all units together
@@ -51,7 +51,10 @@ class FiniteUnits(UnitsWithStates):
 @final
 @dataclass(frozen=True)
 class JointUnits(UnitsWithStates):
-    """Units of any law together: a row of numbers is a state of all of them, a column each; `chances` as above."""
+    """Units of any law together: a row of numbers is a state of all of them, a column each; `chances` as above.
+
+    A row that is there twice is twice as likely.
+    """
 
     rows: Any  # kept as a tuple of tuples
     chances: Any = None  # kept as a tuple; None where all are alike
@@ -71,8 +74,7 @@ class JointUnits(UnitsWithStates):
 
     def states(self, units: int) -> States:
         self.check_units(units)
-        chances = self.chances or (1.0 / len(self.rows),) * len(self.rows)
-        return States(np.array(self.rows), np.array(chances))
+        return states_of_rows(self.rows, self.chances)
 
     @property
     def largest(self) -> float:

@@ -204,6 +204,16 @@ def states_of_alike(values: tuple[float, ...], chances: tuple[float, ...] | None
     return States(np.array(states), np.array([np.prod([one[value] for value in state]) for state in states]))
 
 
+@cache
+def states_of_rows(rows: tuple[tuple[float, ...], ...], chances: tuple[float, ...] | None) -> States:
+    """States of units of a law together, each once: rows that are equal add their chances."""
+    each = chances or (1.0 / len(rows),) * len(rows)
+    law: dict[tuple[float, ...], float] = {}
+    for row, chance in zip(rows, each, strict=True):
+        law[row] = law.get(row, 0.0) + chance
+    return States(np.array(list(law)), np.array(list(law.values())))
+
+
 def is_symmetric(hidden: HiddenUnits, units: int) -> bool:
     """Whether h and -h are as likely: then a sample tells no sign of the weights."""
     if isinstance(hidden, GaussianUnits):
@@ -212,7 +222,9 @@ def is_symmetric(hidden: HiddenUnits, units: int) -> bool:
         u = PLACES[:, None] * np.arange(1.0, units + 1.0)
         return bool(np.allclose(hidden.moments(u).g, -hidden.moments(-u).g, atol=ROUNDING))
     values, chances = hidden.states(units)
-    law = {tuple(row): chance for row, chance in zip(values, chances, strict=True)}
+    law: dict[tuple[float, ...], float] = {}
+    for row, chance in zip(values, chances, strict=True):  # of a law of one's own a state may be there twice
+        law[tuple(row)] = law.get(tuple(row), 0.0) + chance
     return all(abs(law.get(tuple(-value for value in row), 0.0) - chance) < ROUNDING for row, chance in law.items())
 
 
