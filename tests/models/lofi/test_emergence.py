@@ -8,13 +8,14 @@ import pytest
 import presage as ps
 from presage.models.lofi.theory.emergence import (
     many_samples,
-    number_emerged,
     sharp,
     sharp_thresholds,
+    sides,
     weak,
     weak_thresholds,
 )
 from presage.models.lofi.theory.label_law import label_laws
+from presage.spectra.spiked import spectral_threshold
 
 ONE, THREE = ps.SquaresLink([1.0]), ps.SquaresLink([1.0, -0.7, 0.5])
 
@@ -122,13 +123,73 @@ def minus_squashed(h):
     return -np.tanh(h[:, 0] ** 2 - 1.0)
 
 
-def test_features_of_a_power_law():
-    decay, first = 0.8, 3.0
-    theta = np.arange(1.0, 2000.0) ** -decay
-    each = weak_thresholds(first, theta)
-    for alpha in (3.0, 50.0, 4000.0):
-        assert abs(number_emerged(alpha, first, decay) - np.sum(each <= alpha)) <= 1.0
-    assert number_emerged(2.9, first, decay) == 0.0
+def against(h):
+    """The second moment of these labels is small and positive; beyond two standard deviations they are negative."""
+    size = np.abs(h[:, 0])
+    return np.where(size > 2.0, -1.0, np.where(size > 1.2, 0.92, 0.0))
+
+
+def test_a_feature_comes_out_against_its_second_moment():
+    problem = ps.lofi(ps.OwnFeatureLink(against, 1), alpha=4.0)
+    assert 0.005 < label_laws(problem.link)[0].theta[0] < 0.015
+    assert ps.thresholds(problem).first == pytest.approx(1.443, abs=2e-3)
+    found = ps.solve(problem)
+    assert found.overlaps[0] == pytest.approx(0.1193, abs=5e-4)
+    assert found.eigenvalues[0] < found.lower_edge
+    assert not any("both sides" in line for line in found.caveats)
+    both = ps.solve(problem.replace(alpha=20.0))
+    assert any("feature 1 comes out on both sides" in line for line in both.caveats)
+    seen = ps.simulate(problem.replace(alpha=20.0), d=400, seeds=6, processes=1)
+    error = seen.overlaps.std(ddof=1) / np.sqrt(6)
+    assert error < 0.05
+    assert seen.overlaps.mean() == pytest.approx(both.overlaps[0], abs=4 * error)
+
+
+def test_a_side_that_is_left_out_shows_nothing():
+    law = label_laws(THREE)[0]
+    assert [sides(law, k) for k in range(3)] == [(1.0,), (-1.0,), (1.0,)]
+    for k in range(3):
+        other = -sides(law, k)[0]
+        assert np.isinf(spectral_threshold(other * law.y, law.labels(k)))
+    assert sides(label_laws(ps.OwnFeatureLink(against, 1))[0], 0) == (1.0, -1.0)
+
+
+def three_of_four(h):
+    return THREE(h[:, :3])
+
+
+def test_a_fourth_feature_that_labels_do_not_contain_is_never_seen():
+    """Of more than three features nodes are nets, and what these leave by chance is no signal."""
+    problem = ps.lofi(ps.OwnFeatureLink(three_of_four, 4), alpha=8.0)
+    found = ps.thresholds(problem)
+    assert found.alpha[:3] == pytest.approx([0.869, 0.935, 3.013], rel=0.02)
+    assert np.isinf(found.last)
+    assert np.isinf(found.weak_last)
+    assert found.error_bars["last"] == 0.0
+    assert any("never emerge" in line for line in found.caveats)
+    assert any("no second moment along feature 4" in line for line in ps.solve(problem).caveats)
+    assert list(ps.recovery(problem).feature) == [1, 2, 3]
+
+
+def test_a_threshold_that_is_finite_by_one_rule_only_has_an_infinite_bar(monkeypatch):
+    def by_rule(link, tail, rule=0):
+        return ((0.9, np.inf, np.inf), (0.8, 5.0, np.inf))[rule]
+
+    monkeypatch.setattr("presage.models.lofi.thresholds.sharp_thresholds", by_rule)
+    found = ps.thresholds(ps.lofi(THREE, alpha=8.0))
+    assert found.bars == pytest.approx([0.1, np.inf, 0.0], abs=1e-6)
+    assert any("whether feature 2 ever emerges depends" in line for line in found.caveats)
+
+
+@pytest.mark.parametrize(
+    ("tail", "overlaps", "eigenvalues"),
+    [(1.0, (0.863, 0.805, 0.738), (0.654, -0.519, 0.482)), (4.0, (0.851, 0.802, 0.702), None)],
+)
+def test_a_flat_tail(tail, overlaps, eigenvalues):
+    found = ps.solve(ps.lofi(THREE, alpha=16.0, tail=tail))
+    assert found.overlaps == pytest.approx(overlaps, abs=3e-3)
+    if eigenvalues:
+        assert found.eigenvalues == pytest.approx(eigenvalues, abs=3e-3)
 
 
 def test_nested_features():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import presage as ps
+from presage.models.lofi.experiment.simulate import Known, second_level_r2
 from presage.models.lofi.experiment.surrogate import covariances, draw_labels, select
 
 ONE, THREE = ps.SquaresLink([1.0]), ps.SquaresLink([1.0, -0.7, 0.5])
@@ -25,8 +26,31 @@ def test_compare_at_eight_samples_a_coordinate():
 @pytest.mark.parametrize("tail", [1.0, 4.0])
 def test_compare_with_a_tail(tail):
     problem = ps.lofi(THREE, alpha=12.0, tail=tail)
-    found = ps.compare(ps.solve(problem), ps.simulate(problem, d=150, seeds=6, processes=1))
-    assert max(abs(row.z) for row in found.rows) < LARGEST
+    samples = ps.simulate(problem, d=150, seeds=6, processes=1)
+    assert max(abs(row.z) for row in ps.compare(ps.solve(problem), samples).rows) < LARGEST
+    without = ps.solve(problem.replace(tail=0.0))  # a control: what is predicted without a tail does not hold
+    error = samples.standard_error("largest_eigenvalue")
+    assert abs(samples.mean("largest_eigenvalue") - without.largest_eigenvalue) > LARGEST * error
+
+
+def test_the_overlap_of_the_second_level_does_not_depend_on_fresh_samples():
+    problem = ps.lofi(ps.NestedLink(3), alpha=10.0)
+    few, many = (ps.simulate(problem, d=60, seeds=2, processes=1, n_test=n) for n in (60, 20_000))
+    assert np.array_equal(few.deep_overlap, many.deep_overlap)
+
+
+def test_the_overlap_of_the_second_level_is_that_of_a_regression():
+    """On so many samples that what a regression fits by chance is below a thousandth."""
+    link, rng = ps.NestedLink(2), np.random.default_rng(0)
+    A = np.eye(12, 4)
+    known = Known.of(A, A @ rng.standard_normal((4, 4)) + 0.7 * rng.standard_normal((12, 4)))
+    s = rng.standard_normal((60_000, 4))
+    g = (known.draw(s, rng) ** 2 - 1.0) @ link.second_level.T
+    products = np.column_stack([np.ones(len(s)), *(s[:, i] * s[:, j] for i in range(4) for j in range(i + 1))])
+    rest = g - products @ np.linalg.lstsq(products, g, rcond=None)[0]
+    exact = second_level_r2(link, known)
+    assert 0.1 < exact < 0.9
+    assert exact == pytest.approx(np.mean(1.0 - np.var(rest, axis=0) / np.var(g, axis=0)), abs=0.015)
 
 
 def test_eigenvalues_and_edges_are_where_they_are_predicted():

@@ -45,12 +45,18 @@ def thresholds(problem: LoFiProblem) -> LoFiThresholds:
     laws = label_laws(problem.link)
     sizes = np.array([sharp_thresholds(problem.link, problem.tail, rule) for rule in range(len(laws))])
     each, weak = sizes[0], weak_thresholds(laws[0].square, laws[0].theta)
+    never = np.isinf(sizes)
     with np.errstate(invalid="ignore"):
         off = np.abs(sizes[1:] - each).max(axis=0)
-    bars = np.where(np.isfinite(each), np.nan_to_num(off) + ROUNDING * np.where(np.isfinite(each), each, 0.0), 0.0)
+    # Infinite by all rules is sure; by some it is not, and nothing bounds the error.
+    bars = np.where(never.all(axis=0), 0.0, np.where(never.any(axis=0), np.inf, off + ROUNDING * each))
     said = list(problem.notes)
     if np.isinf(each).any():
         said.append("features without a second moment of the labels never emerge in this layer.")
+    unsure = np.flatnonzero(np.isinf(bars)) + 1
+    if unsure.size:
+        listed = ", ".join(map(str, unsure))
+        said.append(f"whether feature {listed} ever emerges depends on the nodes of the law: its bar is infinite.")
     return LoFiThresholds(
         float(each.min()),
         float(each.max()),

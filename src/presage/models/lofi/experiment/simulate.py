@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -39,7 +38,7 @@ def simulate(
         d: number D of active coordinates of the lift.
         seeds: how many selections (seeds 0, 1, ...), or the seeds themselves.
         trainer: `LowDegreeFilter`, which is the default.
-        n_test: fresh samples for the floor of the error and the overlap of the second level.
+        n_test: fresh samples for the floor of the error.
         processes: how many are made at a time; the numbers do not depend on it.
         progress: whether to show a bar; by default when standard error is a terminal.
 
@@ -97,7 +96,7 @@ class SelectionSetting(Setting):
                 "mean_overlap": float(known.overlaps.mean()),
                 "largest_eigenvalue": found.largest,
                 "floor": best_readout_error(problem.link, known, self.n_test, for_test),
-                "deep_overlap": second_level_r2(problem.link, known, self.n_test, for_test),
+                "deep_overlap": second_level_r2(problem.link, known),
                 "overlaps": known.overlaps,
                 "eigenvalues": found.values,
                 "edges": np.array(found.edges),
@@ -153,14 +152,14 @@ def best_readout_error(link: FeatureLink, known: Known, count: int, rng: np.rand
     return 0.5 * float(np.mean((one - other) ** 2)) / variance
 
 
-def second_level_r2(link: FeatureLink, known: Known, count: int, rng: np.random.Generator) -> float:
-    """Mean R^2 of the features of the second level in a regression on products of what was selected."""
-    s = rng.standard_normal((count, known.R.shape[1]))
-    g = (known.draw(s, rng) ** 2 - 1.0) @ (link.second_level.T / sqrt(2.0))
-    first, other = np.triu_indices(s.shape[1])
-    products = np.column_stack([np.ones(count), s[:, first] * s[:, other]])
-    fitted = products @ np.linalg.lstsq(products, g, rcond=None)[0]
-    return float(np.mean(1.0 - np.var(g - fitted, axis=0) / np.var(g, axis=0)))
+def second_level_r2(link: FeatureLink, known: Known) -> float:
+    """Mean R^2 of the features of the second level by products of what was selected: of Gaussian features exact.
+
+    With T = R R' squares of features are known as ``E[h_k^2 | s] = (R s)_k^2 + 1 - T_kk``, whose covariances are
+    ``2 T_kl^2``.
+    """
+    T, q = known.R @ known.R.T, link.second_level
+    return float(np.mean(np.einsum("jk,kl,jl->j", q, T**2, q)))
 
 
 def _setting(problem: LoFiProblem, d: Any, trainer: Any, n_test: Any) -> SelectionSetting:

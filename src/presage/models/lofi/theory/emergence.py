@@ -12,6 +12,8 @@ from presage.models.lofi.links import FeatureLink
 from presage.models.lofi.theory.label_law import LabelLaw, label_laws
 from presage.spectra.spiked import Spike, spectral_outlier, spectral_threshold, spiked_wigner
 
+NOTHING = 1e-9  # of a part of the variance of a feature, that is none
+
 
 class Emergence(NamedTuple):
     """One entry a feature: its eigenvalue (the edge where it has none of its own) and overlap; and both edges."""
@@ -19,6 +21,7 @@ class Emergence(NamedTuple):
     eigenvalue: Floats
     overlap: Floats
     edges: tuple[float, float]
+    other: Floats  # its eigenvalue on the other side of the bulk where it has one there as well, else zero
 
 
 def sharp(law: LabelLaw, alike: tuple[int, ...], alpha: float, tail: float) -> Emergence:
@@ -28,44 +31,66 @@ def sharp(law: LabelLaw, alike: tuple[int, ...], alpha: float, tail: float) -> E
         g = (P_k - rho/alpha)/P_k,   eigenvalue = x P_k
         a = 1/alpha - g^2 E[y^2/(x - y)^2],   b = g^2 E[y^2 h_k^2/(x - y)^2],   cos^2 = a/(a + b)
 
-    Features with a negative second moment of the labels come out below the bulk: y and eigenvalue change their sign.
+    Below the bulk y and eigenvalue change their sign. A feature with a negative second moment of the labels comes out
+    there, and some come out on the side against their second moment, or on both: of two sides it is the one of the
+    larger overlap.
 
     Equation: derived: `spectral_outlier` of `presage.spectra.spiked`, feature by feature.
     Checked: tests/models/lofi/test_emergence.py::test_sharp_numbers_of_one_feature
     Checked: tests/models/lofi/test_emergence.py::test_sharp_numbers_of_three_features
+    Checked: tests/models/lofi/test_emergence.py::test_a_feature_comes_out_against_its_second_moment
     """
-    known: dict[int, tuple[float, Spike]] = {}
+    known: dict[int, list[tuple[float, Spike]]] = {}
     for k, group in enumerate(alike):
         if group not in known:
             known[group] = _seen(law, k, alpha, tail)
-    eigenvalue = np.array([known[group][0] * known[group][1].outlier for group in alike])
-    overlap = np.array([known[group][1].overlap for group in alike])
-    at = {side: spike.edge for side, spike in known.values()}
+    eigenvalue = np.array([known[group][0][0] * known[group][0][1].outlier for group in alike])
+    overlap = np.array([known[group][0][1].overlap for group in alike])
+    second = {group: [side * one.outlier for side, one in found[1:] if one.overlap] for group, found in known.items()}
+    other = np.array([second[group][0] if second[group] else 0.0 for group in alike])
+    at = {side: spike.edge for found in known.values() for side, spike in found}
     for side in {1.0, -1.0} - {*at}:
         at[side] = spectral_outlier(side * law.y, law.labels(0), alpha, tail).edge
-    return Emergence(eigenvalue, overlap, (-at[-1.0], at[1.0]))
+    return Emergence(eigenvalue, overlap, (-at[-1.0], at[1.0]), other)
 
 
-def _seen(law: LabelLaw, k: int, alpha: float, tail: float) -> tuple[float, Spike]:
-    """The side of a feature and its outlier there; without a second moment, the side on which it is seen if any is."""
-    sides = (1.0, -1.0) if law.theta[k] == 0.0 else (float(np.sign(law.theta[k])),)
-    found = [(side, spectral_outlier(side * law.y, law.labels(k), alpha, tail)) for side in sides]
-    return max(found, key=lambda one: one[1].overlap)
+def _seen(law: LabelLaw, k: int, alpha: float, tail: float) -> list[tuple[float, Spike]]:
+    """The sides of a feature and its outliers there, that of the largest overlap first."""
+    found = [(side, spectral_outlier(side * law.y, law.labels(k), alpha, tail)) for side in sides(law, k)]
+    return sorted(found, key=lambda one: -one[1].overlap)
+
+
+def sides(law: LabelLaw, k: int) -> tuple[float, ...]:
+    """The side of the second moment of a feature, and the other where it can come out there at any number of samples.
+
+        P_k(x) - P_0(x) = integral over t of E[(h_k^2 - 1) 1(y > t)] times the slope of t/(x - t)
+
+    The slope is positive for every x above the labels: where no mean of ``h_k^2 - 1`` over the labels beyond a t is
+    positive, nothing pulls the feature out on this side.
+
+    Equation: derived: P_k - P_0 of `sharp` by parts.
+    Checked: tests/models/lofi/test_emergence.py::test_a_feature_comes_out_against_its_second_moment
+    Checked: tests/models/lofi/test_emergence.py::test_a_side_that_is_left_out_shows_nothing
+    """
+    below = law.gathered(k)
+    can = {1.0: bool(below.min() < -NOTHING), -1.0: bool(below.max() > NOTHING)}
+    first = -1.0 if law.theta[k] < 0.0 else 1.0
+    return (first, -first) if can[-first] else (first,)
 
 
 @lru_cache(maxsize=256)
 def sharp_thresholds(link: FeatureLink, tail: float, rule: int = 0) -> tuple[float, ...]:
-    """Samples over D from which on each feature has an outlier, infinite where it never has.
+    """Samples over D from which on each feature has an outlier on either side, infinite where it never has.
 
     Equation: derived: `spectral_threshold` of `presage.spectra.spiked`, feature by feature.
     Checked: tests/models/lofi/test_emergence.py::test_sharp_numbers_of_one_feature
     Checked: tests/models/lofi/test_emergence.py::test_nothing_is_seen_below_a_threshold
+    Checked: tests/models/lofi/test_emergence.py::test_a_feature_comes_out_against_its_second_moment
     """
     law, known = label_laws(link)[rule], dict[int, float]()
     for k, group in enumerate(link.alike):
         if group not in known:
-            sides = (1.0, -1.0) if law.theta[k] == 0.0 else (float(np.sign(law.theta[k])),)
-            known[group] = min(spectral_threshold(side * law.y, law.labels(k), tail) for side in sides)
+            known[group] = min(spectral_threshold(side * law.y, law.labels(k), tail) for side in sides(law, k))
     return tuple(known[group] for group in link.alike)
 
 
@@ -88,7 +113,7 @@ def weak(law: LabelLaw, alpha: float) -> Emergence:
     Checked: tests/models/lofi/test_emergence.py::test_weak_numbers
     """
     found = spiked_wigner(law.theta, float(np.sqrt(law.square / alpha)))
-    return Emergence(found.outlier, found.overlap, (-found.edge, found.edge))
+    return Emergence(found.outlier, found.overlap, (-found.edge, found.edge), np.zeros(len(law.theta)))
 
 
 def many_samples(law: LabelLaw, alpha: float) -> Floats:
@@ -99,12 +124,3 @@ def many_samples(law: LabelLaw, alpha: float) -> Floats:
     """
     with np.errstate(divide="ignore"):
         return np.asarray(law.row / (alpha * law.theta**2))
-
-
-def number_emerged(alpha: float, first: float, gamma: float) -> float:
-    """Features that have emerged where signals fall as ``theta_k = theta_1 k^-gamma``: ``(n/n_1)^(1/(2 gamma))``.
-
-    Equation: derived: weak thresholds of a power law, counted.
-    Checked: tests/models/lofi/test_emergence.py::test_features_of_a_power_law
-    """
-    return float((alpha / first) ** (0.5 / gamma)) if alpha >= first else 0.0

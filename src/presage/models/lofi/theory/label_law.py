@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,8 @@ NET, DRAWS = 16, 4  # logarithm of the points of a net, and how often it is scra
 LEVELS, STEPS, NEAR_ENDS = 250, 250, 40  # places of labels between which nodes are taken together
 CLOSEST = 1e-9  # to either end of the labels, in units of their range
 UNSEEN = 1e-9  # signal of a feature, beside what it could be, that is zero
+SURE = 4.0  # standard errors over nets within which a signal is zero
+ALONE = 2.5  # part of a variance that a net finds by chance at the most, in standard errors of a variance
 MIXED = 1e-3  # correlation of two features given the label that is none: what a net leaves is smaller
 
 
@@ -37,6 +40,12 @@ class LabelLaw(NamedTuple):
     def labels(self, k: int) -> Labels:
         """The law of a label as a spectral method sees it by feature k."""
         return Labels(self.y, self.weight, self.second[k])
+
+    def gathered(self, k: int) -> Floats:
+        """``E[(h_k^2 - 1) 1(y <= t)]`` at every t at which labels are; of a rough rule without its error at the end."""
+        below = np.cumsum(self.weight * (self.second[k] - 1.0))
+        below -= below[-1] * np.cumsum(self.weight)
+        return np.asarray(below[np.append(self.y[1:] > self.y[:-1], True)])
 
 
 def signal(y: Floats, weight: Floats, squares: Floats) -> Floats:
@@ -59,7 +68,26 @@ def label_laws(link: FeatureLink) -> tuple[LabelLaw, ...]:
     drawn = [net(p, draw) for draw in range(DRAWS)]
     every = np.concatenate(drawn)
     even = np.full(len(every), 1.0 / len(every))
-    return (law_on(link, every, even), *(law_on(link, h, np.full(len(h), 1.0 / len(h))) for h in drawn))
+    return without_chance(
+        law_on(link, every, even), tuple(law_on(link, h, np.full(len(h), 1.0 / len(h))) for h in drawn), len(every)
+    )
+
+
+def without_chance(whole: LabelLaw, parts: tuple[LabelLaw, ...], points: int) -> tuple[LabelLaw, ...]:
+    """Laws by nets, all together and each, in which a signal is zero that is not beyond what nets leave by chance.
+
+    Where labels besides tell nothing of the square of such a feature, its law is that of one that they do not contain.
+    """
+    errors = np.std([part.theta for part in parts], axis=0, ddof=1) / sqrt(len(parts))
+    zero = np.abs(whole.theta) < SURE * np.maximum(errors, np.median(errors))
+    told = np.array([float(np.abs(whole.gathered(k)).max()) for k in range(len(zero))])
+    unseen = zero & (told < ALONE * sqrt(2.0 / points))
+    found = []
+    for law in (whole, *parts):
+        left = np.where(zero, law.second @ (law.weight * law.y), 0.0)
+        second = np.where(unseen[:, None], 1.0, law.second - np.multiply.outer(left, law.y) / law.square)
+        found.append(law._replace(theta=np.where(zero, 0.0, law.theta), second=second))
+    return tuple(found)
 
 
 def grid(p: int, even: bool, panels: int, nodes: int) -> tuple[Floats, Floats]:

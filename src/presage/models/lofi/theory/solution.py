@@ -106,7 +106,7 @@ def solve(problem: LoFiProblem) -> LoFiSolution:
         overlaps=found[0].overlap,
         eigenvalues=found[0].eigenvalue,
         bars=bars,
-        notes=_notes(problem),
+        notes=_notes(problem, found[0]),
     )
 
 
@@ -115,7 +115,7 @@ def _observed(problem: LoFiProblem, found: Emergence, strongest: int) -> dict[st
     return {
         "first_overlap": float(found.overlap[strongest]),
         "mean_overlap": float(np.mean(found.overlap)),
-        "largest_eigenvalue": float(max(np.abs(found.eigenvalue).max(), -low, high)),
+        "largest_eigenvalue": float(max(np.abs(found.eigenvalue).max(), np.abs(found.other).max(), -low, high)),
         "deep_overlap": deep_overlap(problem.link, found.overlap),
         "emerged": int(np.count_nonzero(found.overlap)),
         "upper_edge": high,
@@ -130,9 +130,12 @@ def _bar(values: list[float]) -> float:
     return room + ROUNDING * abs(first)
 
 
-def _notes(problem: LoFiProblem) -> tuple[str, ...]:
+def _notes(problem: LoFiProblem, found: Emergence) -> tuple[str, ...]:
     """What to know before believing it."""
-    said = []
+    said = [
+        f"feature {k} comes out on both sides of the bulk and takes two places: overlaps are those of one of them."
+        for k in np.flatnonzero(found.other) + 1
+    ]
     sizes = np.array(sharp_thresholds(problem.link, problem.tail))
     near = np.flatnonzero((sizes < NEAR * problem.alpha) & (sizes > problem.alpha / NEAR)) + 1
     if near.size:
