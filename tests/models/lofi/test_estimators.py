@@ -72,7 +72,27 @@ def test_dual_coefficients_are_orthonormal(centre):
     assert found.vectors.T @ kernel.gram @ found.vectors == pytest.approx(np.eye(6), abs=1e-9)
     M = found.vectors.T @ kernel.gram @ ((y - y.mean())[:, None] * (kernel.gram @ found.vectors)) / len(y)
     assert pytest.approx(np.diag(found.values), abs=1e-10) == M
-    assert kernel.rows(X) == pytest.approx(kernel.gram, abs=1e-12)
+    rows = kernel.features(X, np.eye(len(X)))  # features are of rows that are not centred
+    assert rows == pytest.approx(kernel.fitted(np.eye(len(X))), abs=1e-12)
+    assert rows - centre * rows.mean(axis=0) == pytest.approx(kernel.gram, abs=1e-12)
+
+
+@pytest.mark.parametrize("activation", ["relu", "centred_relu"])
+@pytest.mark.parametrize("normalise", [True, False])
+@pytest.mark.parametrize("centre", [True, False])
+def test_the_kernel_is_the_limit_of_wide_random_lifts(activation, normalise, centre):
+    """Inputs have norms that differ much: features and eigenvalues of both are the same, on fresh samples."""
+    X, _, rng = some(n=400)
+    X = X * np.exp(0.6 * rng.standard_normal((400, 1)))
+    y = np.tanh(X[:, 0] ** 2 - X[:, 1] ** 2)
+    options: dict[str, Any] = {"activation": activation, "normalise": normalise, "centre": centre, "readout_width": 20}
+    kernel, wide = (
+        ps.LoFiRegressor(2, lift=lift, width=6000, random_state=0, **options).fit(X[:200], y[:200])
+        for lift in ("kernel", "random")
+    )
+    assert kernel.eigenvalues_[0] == pytest.approx(wide.eigenvalues_[0], rel=0.1)
+    one, other = kernel.transform(X[200:]), wide.transform(X[200:])
+    assert min(abs(np.corrcoef(one[:, k], other[:, k])[0, 1]) for k in range(3)) > 0.98
 
 
 def test_a_gram_matrix_of_finite_width_is_off_by_the_root_of_it():
@@ -93,10 +113,12 @@ def test_kernels_are_means_over_random_features():
     q = h @ h.T
     by_draws = np.maximum(h @ W, 0.0) @ np.maximum(h @ W, 0.0).T / W.shape[1]
     assert relu_kernel(q, np.diag(q), np.diag(q)) == pytest.approx(by_draws, abs=0.03)
-    unit = h / np.linalg.norm(h, axis=1, keepdims=True)
-    u = activated(unit @ W, "centred_relu")
-    kernel = Kernel(h, "centred_relu", normalise=True, centre=False)
+    kernel = Kernel(h, "centred_relu", normalise=False, centre=False)
+    u = activated(h / kernel.scale @ W, "centred_relu")
     assert kernel.gram == pytest.approx(u @ u.T / W.shape[1], abs=2e-3)
+    unit = Kernel(h, "centred_relu", normalise=True, centre=False)
+    assert np.diag(unit.gram) == pytest.approx(np.ones(4), abs=1e-12)
+    assert np.multiply.outer(unit.sizes, unit.sizes) * unit.gram == pytest.approx(kernel.gram, abs=1e-12)
 
 
 def test_activations():
@@ -228,6 +250,19 @@ def test_three_classes():
     assert fitted.transform(X).shape[1] == 9  # two directions and a first moment of each class
 
 
+@pytest.mark.parametrize("lift", ["random", "kernel", "quadratic"])
+def test_two_layers_of_three_classes(lift):
+    """The second layer has as many inputs as all classes together have directions: more than one of them alone."""
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((300, 4))
+    y = np.argmax(X[:, :3] ** 2, axis=1)
+    fitted = ps.LoFiClassifier((2, 9), lift=(lift, "linear"), width=200, readout_width=300, random_state=0).fit(X, y)
+    assert fitted.layers_[1].lift.width == 9  # two directions and a first moment of each class
+    assert fitted.transform(X).shape[1] == 9 + 3
+    with pytest.raises(ValueError, match="`features` must be at most 9 in layer 2"):
+        ps.LoFiClassifier((2, 10), lift=(lift, "linear"), width=200).fit(X, y)
+
+
 def test_seeds_clones_copies_and_pipelines():
     X, y, _ = some(n=200)
     first = ps.LoFiRegressor(3, width=100, random_state=5).fit(X, y)
@@ -282,6 +317,18 @@ WRONG: dict[str, Any] = {
     "centre": ({"centre": "yes"}, X60, Y60, "`centre` must be True or False"),
     "clip": ({"clip": -1.0}, X60, Y60, "`clip` must be a finite number > 0"),
     "readout": ({"readout_width": 0}, X60, Y60, "`readout_width` must be a whole number >= 1"),
+    "no activation": (
+        {"features": (3, 2), "lift": ("linear", "quadratic"), "activation": "centred_relu"},
+        X60,
+        Y60,
+        "`activation` must be left out here: the other lifts have no activation",
+    ),
+    "no precision": (
+        {"lift": "kernel", "precision": "single"},
+        X60,
+        Y60,
+        "`precision` must be left out here: the Gram matrix of a kernel",
+    ),
     "flat": ({}, X60[:, 0], Y60, "Expected 2D array, got 1D array instead"),
     "shapes": ({}, X60, Y60[:50], "inconsistent numbers of samples"),
 }

@@ -71,7 +71,7 @@ def test_lazy_learners_of_true_inputs_are_behind():
         y = data.y - data.y[:n].mean()
         lazy = Readout(data.x[:n], y[:n, None], 1200, np.random.default_rng(seed))(data.x[n:])[:, 0]
         kernel = Kernel(data.x[:n], "relu", normalise=False, centre=False)
-        gram, test = kernel.gram, kernel.rows(data.x[n:])
+        gram, test = kernel.gram, kernel.features(data.x[n:], np.eye(n))
         ridge = KernelRidge(alpha=1e-3, kernel="precomputed").fit(gram, y[:n]).predict(test)
         rows.append((normalised_error(lazy, y[n:]), normalised_error(ridge, y[n:])))
     lazy_error, kernel_error = np.mean(rows, axis=0)
@@ -131,13 +131,14 @@ def test_without_centring_the_radial_direction_takes_a_place():
 
 
 def test_without_centring_the_constant_makes_a_pair_of_outliers():
-    """The kernel without its constant and linear part, not centred: both ends of the spectrum are the function z.b."""
+    """The kernel without constant and linear part, inputs of norm one: both ends of the spectrum are z.b."""
     data = ps.true_inputs(THREE, d=20, n=2000, seed=0)
+    x = data.x / np.linalg.norm(data.x, axis=1, keepdims=True)
     y, found = data.y - data.y.mean(), {}
     for centre in (False, True):
         selection = Selection("kernel", 2, 1, "centred_relu", Reading(centre=centre), "size", first_moment=True)
-        layer = fit_layer(data.x, y, selection, np.random.default_rng(0))
-        features = layer(data.x)
+        layer = fit_layer(x, y, selection, np.random.default_rng(0))
+        features = layer(x)
         found[centre] = layer.values, explained(features[:, :2], features[:, 2:])
     values, r2 = found[False]
     assert values[0] * values[1] < 0.0
@@ -254,6 +255,27 @@ def test_images_of_digits():
     assert both[0].transform(X[:7]).shape == (7, 640)
 
 
+def test_channels_of_layers_are_given_by_any_sequence():
+    pytest.importorskip("torch")
+    X, target = digits()
+    fits = [
+        ps.LoFiConvolution(shape, features=features, width=20, random_state=0).fit(X[:100], target[:100] / 10.5)
+        for shape, features in (((1, 8, 8), (3, 2)), (np.array([1, 8, 8]), np.array([3, 2])))
+    ]
+    assert fits[0].shape_ == (3, 2, 2)
+    assert np.array_equal(fits[0].transform(X[:9]), fits[1].transform(X[:9]))
+
+
+def test_a_network_leaves_random_numbers_of_others_as_they_are():
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(3)
+    expected = torch.rand(1)
+    torch.manual_seed(3)
+    found = ps.network_alignment(THREE, d=14, n=400, n_test=200, steps=(2,))
+    assert torch.equal(torch.rand(1), expected)
+    assert np.isfinite(found.unselected).all()
+
+
 def test_every_place_of_an_image_is_a_sample_with_its_label():
     """The signal matrix of a convolution by hand, place by place."""
     torch = pytest.importorskip("torch")
@@ -293,6 +315,15 @@ def anything(value: Any) -> Any:
         (lambda: ps.LoFiConvolution((1, 8, 8), features=300).fit(*digits()), "`features` must be a whole number >= 1"),
         (lambda: ps.LoFiConvolution((1, 8, 8), pool=9).fit(*digits()), "`pool` must be a whole number >= 1 and <= 8"),
         (lambda: ps.LoFiConvolution((1, 8, 8)).fit(digits()[0], np.zeros(1797, int)), "at least two classes"),
+        (lambda: ps.LoFiConvolution((1, 8, 8)).fit(digits()[0], np.full(1797, 1.5)), "`y` must differ between samples"),
+        (lambda: ps.LoFiConvolution((1, 8, 8)).fit(digits()[0], np.arange(1797)), "`y` must have at most 50 classes"),
+        (lambda: ps.LoFiConvolution((1, 8, 8), features=()).fit(*digits()), "`features` must have an entry for each"),
+        (
+            lambda: ps.LoFiConvolution((1, 8, 8), first_moment=anything("no")).fit(*digits()),
+            "`first_moment` must be True or False",
+        ),
+        (lambda: ps.network_alignment(THREE, d=8), "`d` must be a whole number >= 14: directions of ranks 40 to 100"),
+        (lambda: ps.network_alignment(THREE, n_test=10), "`n_test` must be a whole number >= 200: regressions are"),
     ],
 )
 def test_wrong_experiments_are_told_in_a_sentence(made, said):

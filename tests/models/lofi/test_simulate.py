@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy
 
 import presage as ps
 from presage.models.lofi.experiment.simulate import Known, second_level_r2
@@ -155,6 +156,15 @@ def test_few_samples_with_a_tail_are_diagonalised_at_once(alpha, monkeypatch):
     assert np.abs(np.sum(sparse.vectors * dense.vectors, axis=0)) == pytest.approx(np.ones(3), abs=1e-5)
     assert sparse.edges == pytest.approx(dense.edges, rel=1e-7)
     assert sparse.largest == pytest.approx(dense.largest, rel=1e-7)
+
+
+def test_eigenvalues_that_do_not_settle_are_told(monkeypatch):
+    def stuck(*_, **__):
+        raise scipy.sparse.linalg.ArpackNoConvergence("no", np.empty(0), np.empty((0, 0)))
+
+    monkeypatch.setattr(scipy.sparse.linalg, "eigsh", stuck)
+    with pytest.raises(ps.TrainError, match="of 720 samples with a tail did not settle"):
+        select(ps.lofi(THREE, alpha=6.0, tail=0.5), 120, "sides", np.random.default_rng(2), 1)
 
 
 def test_numbers_do_not_depend_on_threads_or_processes():

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self, final
 
 import numpy as np
 
+from presage.models.lofi.experiment.layered import is_list
 from presage.models.lofi.experiment.layers import Selection, directions
 from presage.models.lofi.experiment.lifts import Lift
 from presage.models.lofi.experiment.scikit_learn import (
@@ -21,6 +22,9 @@ from presage.models.lofi.experiment.signal_matrix import Reading
 from presage.protocol import checks
 from presage.protocol.ensemble import Floats
 from presage.protocol.extras import must_be_installed
+
+CONSTANT = 1e-12  # spread of labels that is none, relative
+MOST_CLASSES = 50  # whole numbers of more values are hardly classes
 
 
 @final
@@ -115,7 +119,7 @@ class LoFiConvolution(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Select the channels of all layers, by classes or by numbers."""
+        """Select the channels of all layers, by numbers, or by classes where labels are whole numbers or words."""
         must_be_installed("shape", self.shape, "torch", "torch", "convolutions are those of PyTorch")
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         images, labels = self._images(X), _labels(y)
@@ -124,7 +128,14 @@ class LoFiConvolution(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         reason, remedy = "it is the number of random filters", "Use for example <width=200>."
         width = checks.integer("width", self.width, at_least=1, reason=reason, remedy=remedy)
         remedy = "Use for example <features=4>, or <features=(8, 4)> for two layers."
-        listed = self.features if isinstance(self.features, list | tuple) else [self.features]
+        listed = list(self.features) if is_list(self.features) else [self.features]
+        if not isinstance(self.first_moment, bool | np.bool_):
+            reason = "it is switched on or off"
+            how = "Use <first_moment=True> or <first_moment=False>."
+            raise checks.complaint("first_moment", "be True or False", reason, self.first_moment, how)
+        if not listed:
+            reason = "it is the number of channels of each layer"
+            raise checks.complaint("features", "have an entry for each layer", reason, self.features, remedy)
         layers = []
         for one in listed:
             reason = f"there are {width} random filters to select from"
@@ -166,7 +177,7 @@ class LoFiConvolution(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return ConvolutionLayer(lift, found.vectors, mean, np.where(spread > 0.0, spread, np.inf), pool)
 
     def _images(self, X: Floats) -> Floats:
-        shape = tuple(self.shape) if isinstance(self.shape, list | tuple) else ()
+        shape = tuple(self.shape) if is_list(self.shape) else ()
         if len(shape) != 3 or int(np.prod(shape)) != X.shape[1]:
             reason = f"a row of X has {X.shape[1]} numbers, the channels, height and width of an image"
             raise checks.complaint(
@@ -180,8 +191,15 @@ def _labels(y: Any) -> Any:
     from sklearn.utils.multiclass import type_of_target
 
     if type_of_target(y) == "continuous":
+        if float(np.ptp(y)) <= CONSTANT * float(np.abs(y).max()):
+            reason = "centred labels are all zero then, and so is the signal matrix"
+            raise checks.complaint("y", "differ between samples", reason, float(y[0]), "Look at your labels.")
         return np.asarray(y - np.mean(y), dtype=np.float64)
     found, numbers = np.unique(y, return_inverse=True)
+    if len(found) > MOST_CLASSES:
+        reason = "whole numbers are taken as classes, and each class has a signal matrix and channels of its own"
+        remedy = "If they are numbers to be predicted, divide them by their standard deviation."
+        raise checks.complaint("y", f"have at most {MOST_CLASSES} classes", reason, f"{len(found)} values", remedy)
     if len(found) < 2:
         reason, remedy = "with one class there is nothing to tell apart", "Give samples of at least two classes."
         raise checks.complaint("y", "have at least two classes", reason, f"1 class, {found[0]}", remedy)

@@ -27,29 +27,61 @@ def relu_kernel(q: Floats, own: Floats, other: Floats) -> Floats:
     return np.asarray(r * (np.sin(t) + (pi - t) * cos) / (2.0 * pi))
 
 
+def activation_kernel(h: Floats, other: Floats, activation: Activation) -> Floats:
+    """Mean of the product of random features of two inputs, of norms a and b and scalar product q.
+
+    That of ReLU; without its constant and linear part ``K - q/4 - (a + b - 1)/(2 pi)``, since ``relu(u) - u/2 = |u|/2``
+    has the mean ``a/sqrt(2 pi)``.
+    """
+    q = h @ other.T
+    own, others = np.einsum("ij,ij->i", h, h), np.einsum("ij,ij->i", other, other)
+    K = relu_kernel(q, own, others)
+    if activation == "relu":
+        return K
+    return np.asarray(K - 0.25 * q - (np.add.outer(np.sqrt(own), np.sqrt(others)) - 1.0) / (2.0 * pi))
+
+
+def row_sizes(h: Floats, activation: Activation) -> Floats:
+    """Norm of the random features of each input: root of the kernel of it with itself."""
+    square = np.einsum("ij,ij->i", h, h)
+    own = 0.5 * square if activation == "relu" else 0.25 * square - np.sqrt(square) / pi + 0.5 / pi
+    return np.sqrt(np.maximum(own, TINY))
+
+
 @final
 class Kernel:
     """The kernel of a random lift of infinite width, of the samples that it is fitted to and of others with them.
 
-    Without its constant and linear part the activation is no longer homogeneous, so that inputs have norm one then.
+    Directions are looked for as in a random lift: in rows of norm one if so wished, and centred after that. Features
+    are those of the rows as they are.
     """
 
     def __init__(self, h: Floats, activation: Activation, *, normalise: bool, centre: bool) -> None:
-        self.activation, self.normalise, self.centre = activation, normalise or activation != "relu", centre
+        self.activation, self.centre = activation, centre
         self.scale = root_mean_square(h)
-        self.h = self._inputs(h)
-        gram = self._plain(self.h, self.h)
-        self.means, self.mean = gram.mean(axis=0), float(gram.mean())
-        self.gram = self._centred(gram)
+        self.h = np.asarray(h / self.scale)
+        self.sizes = row_sizes(self.h, activation) if normalise else np.ones(len(h))
+        gram = activation_kernel(self.h, self.h, activation) / np.multiply.outer(self.sizes, self.sizes)
+        means = gram.mean(axis=0) if centre else np.zeros(len(h))
+        self.shift = means - means.mean()
+        self.gram = gram - self.shift - means[:, None]
 
-    def rows(self, h: Floats) -> Floats:
-        """The kernel of these inputs with the samples."""
-        return self._centred(self._plain(self._inputs(h), self.h))
+    def features(self, h: Floats, dual: Floats) -> Floats:
+        """Features of these inputs in directions that are given by their dual coefficients."""
+        rows = activation_kernel(h / self.scale, self.h, self.activation) / self.sizes
+        if self.centre:
+            rows -= rows.mean(axis=1, keepdims=True)
+        return np.asarray(rows @ dual)
+
+    def fitted(self, dual: Floats) -> Floats:
+        """The same of the samples."""
+        return np.asarray(self.sizes[:, None] * (self.gram @ dual + self.shift @ dual))
 
     def selected(self, y: Floats, count: int, pick: Pick, rng: np.random.Generator) -> Selected:
         """Eigenvalues of ``M = G^1/2 diag(y) G^1/2/n``, those of the signal matrix, and dual coefficients.
 
-        ``A = G^-1/2 B`` with the eigenvectors B of M: features are ``G A`` on the samples and ``K(x, X) A`` elsewhere.
+        ``A = G^-1/2 B`` with the eigenvectors B of M: features are ``G A`` on the samples, whose rows
+        are of norm one if so wished, and `features` elsewhere.
         """
         values, vectors = self._diagonalised
         least = CLIPPED * max(float(np.mean(values)), TINY)
@@ -67,18 +99,3 @@ class Kernel:
     def _diagonalised(self) -> tuple[Floats, Floats]:
         values, vectors = np.linalg.eigh(self.gram)
         return values, vectors
-
-    def _inputs(self, h: Floats) -> Floats:
-        if not self.normalise:
-            return np.asarray(h / self.scale)
-        return np.asarray(h / np.maximum(np.linalg.norm(h, axis=1, keepdims=True), TINY))
-
-    def _plain(self, h: Floats, other: Floats) -> Floats:
-        q = h @ other.T
-        K = relu_kernel(q, np.einsum("ij,ij->i", h, h), np.einsum("ij,ij->i", other, other))
-        return K if self.activation == "relu" else K - 1.0 / (2.0 * pi) - 0.25 * q
-
-    def _centred(self, K: Floats) -> Floats:
-        if not self.centre:
-            return K
-        return np.asarray(K - K.mean(axis=1, keepdims=True) - self.means + self.mean)

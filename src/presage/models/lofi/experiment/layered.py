@@ -102,7 +102,7 @@ class LayeredEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         self.mean_ = X.mean(axis=0)
         h: Floats = X - self.mean_
         layers: list[Layer] = []
-        for selection in self._selections(len(X), X.shape[1]):
+        for selection in self._selections(len(X), X.shape[1], targets.shape[1]):
             layer = fit_layer(h, y, selection, rng)
             layers.append(layer)
             assert layer.fitted is not None
@@ -110,10 +110,10 @@ class LayeredEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         self.layers_ = layers
         self.readout_ = Readout(h, targets, self._readout_width(), rng)
 
-    def _selections(self, n: int, inputs: int) -> list[Selection]:
-        """The layers that were asked for, or what is wrong with them in words."""
+    def _selections(self, n: int, inputs: int, columns: int) -> list[Selection]:
+        """The layers for so many columns of labels, each with directions of its own, or what is wrong in words."""
         counts = _each("features", self.features)
-        widths, kinds = _each("width", self.width), (self.lift if _is_list(self.lift) else [self.lift])
+        widths, kinds = _each("width", self.width), (self.lift if is_list(self.lift) else [self.lift])
         _one_of("activation", self.activation, ("relu", "centred_relu"), "these are the activations of a random lift")
         _one_of("pick", self.pick, ("size", "sides"), "it says which eigenvectors are kept")
         _one_of("precision", self.precision, ("double", "single"), "products are in one of both")
@@ -142,15 +142,29 @@ class LayeredEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             reading = Reading(bool(self.normalise), bool(self.centre), self.precision == "double")
             first = bool(self.first_moment)
             found.append(Selection(kind, count, width, self.activation, reading, self.pick, first))
-            inputs = count + first
+            kept = columns * count if kind == "kernel" else min(columns * count, room)
+            inputs = kept + columns * first
+        self._must_be_taken({one.kind for one in found})
         return found
+
+    def _must_be_taken(self, kinds: set[Kind]) -> None:
+        """Complain of an option that no layer takes."""
+        if self.activation != "relu" and not kinds & {"random", "kernel"}:
+            reason = "the other lifts have no activation, and no layer here is random or a kernel"
+            remedy = 'Leave it out, or use <lift="random">.'
+            raise checks.complaint("activation", "be left out here", reason, self.activation, remedy)
+        if self.precision != "double" and kinds == {"kernel"}:
+            reason = "the Gram matrix of a kernel is diagonalised in double precision, and no other layer is here"
+            remedy = 'Leave it out, or use <lift="random">.'
+            raise checks.complaint("precision", "be left out here", reason, self.precision, remedy)
 
     def _readout_width(self) -> int:
         reason, remedy = "it is the number of random features of the readout", "Use for example <readout_width=1000>."
         return checks.integer("readout_width", self.readout_width, at_least=1, reason=reason, remedy=remedy)
 
 
-def _is_list(value: Any) -> bool:
+def is_list(value: Any) -> bool:
+    """Whether there is an entry for each layer."""
     return isinstance(value, list | tuple | np.ndarray)
 
 
@@ -158,7 +172,7 @@ def _each(name: str, value: Any) -> list[int]:
     """A whole number for each layer."""
     reason = "it is the number of features of each layer" if name == "features" else "it is the width of each lift"
     remedy = f"Use for example <{name}=30>, or <{name}=(30, 15)> for two layers."
-    values = list(value) if _is_list(value) else [value]
+    values = list(value) if is_list(value) else [value]
     if not values:
         raise checks.complaint(name, "have an entry for each layer", reason, value, remedy)
     return [checks.integer(name, one, at_least=1, reason=reason, remedy=remedy) for one in values]

@@ -96,12 +96,12 @@ class KernelLayer(Layer):
 
     def __init__(self, kernel: Kernel, values: Floats, dual: Floats) -> None:
         self.kernel, self.values, self.dual = kernel, values, dual
-        raw = kernel.gram @ dual
+        raw = kernel.fitted(dual)
         self.standard = Standard.of(raw)
         self.fitted = self.standard(raw)
 
     def raw(self, h: Floats) -> Floats:
-        return np.asarray(self.kernel.rows(h) @ self.dual)
+        return self.kernel.features(h, self.dual)
 
 
 def fit_layer(h: Floats, y: Any, selection: Selection, rng: np.random.Generator) -> Layer:

@@ -20,6 +20,7 @@ HIDDEN = (512, 64)
 RATE, BATCH, LAST = 2e-3, 256, 0.1  # of Adam, samples of a step, and by how much the last layer begins smaller
 COMPONENTS = 8  # of the change of the second layer, that are looked at
 UNSELECTED = slice(40, 100)  # ranks of directions that are not selected
+LEAST = 14  # dimensions of which there are as many products
 STEPS = (160, 320, 640, 960, 1280)
 
 
@@ -58,7 +59,7 @@ def network_alignment(
 
     Args:
         link: the labels, of quadratic forms of the inputs as features.
-        d: dimension of the inputs.
+        d: dimension of the inputs, of which there are at least 100 products.
         n: training samples.
         n_test: fresh samples.
         steps: after which steps it is looked at the network.
@@ -72,14 +73,19 @@ def network_alignment(
     times = tuple(checks.integer("steps", one, at_least=1, reason=reason, remedy=remedy) for one in steps)
     if not times or list(times) != sorted(set(times)):
         raise checks.complaint("steps", "be increasing numbers, at least one", reason, steps, remedy)
+    reason, remedy = "regressions are fitted to so many fresh samples", "Use for example <n_test=4000>."
+    n_test = checks.integer("n_test", n_test, at_least=200, reason=reason, remedy=remedy)
+    reason = f"directions of ranks {UNSELECTED.start} to {UNSELECTED.stop} among the d(d+1)/2 products are not selected"
+    d = checks.integer("d", d, at_least=LEAST, reason=reason, remedy="Use for example <d=16>.")
     data = true_inputs(link, d=d, n=n, seed=seed)
     rng = np.random.default_rng([seed, 2])
-    fresh = rng.standard_normal((checks.integer("n_test", n_test, at_least=200, reason=reason, remedy=remedy), d))
+    fresh = rng.standard_normal((n_test, d))
     h = quadratic_forms(fresh, data.forms)
     y, y_test = data.y - data.y.mean(), link(h) - data.y.mean()
     selected, unselected = _directions(data.x, y, fresh, link.features)
-    torch.manual_seed(seed)
-    layers = [torch.nn.Linear(*shape) for shape in ((d, HIDDEN[0]), HIDDEN, (HIDDEN[1], 1))]
+    with torch.random.fork_rng(devices=[]):  # so that random numbers of others stay as they are
+        torch.manual_seed(seed)
+        layers = [torch.nn.Linear(*shape) for shape in ((d, HIDDEN[0]), HIDDEN, (HIDDEN[1], 1))]
     with torch.no_grad():
         layers[-1].weight.mul_(LAST)
         layers[-1].bias.mul_(LAST)

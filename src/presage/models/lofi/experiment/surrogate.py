@@ -18,6 +18,7 @@ from presage.models.lofi.experiment.signal_matrix import (
 )
 from presage.models.lofi.problem import LoFiProblem
 from presage.protocol.ensemble import Floats
+from presage.protocol.errors import TrainError
 from presage.training.ordered_sums import PARTS, by_parts
 from presage.training.signed_covariance import add_signed_squares
 
@@ -107,7 +108,11 @@ def _with_tail(
             return Selected(*np.linalg.eigh(root(labels[:, None] * root(np.eye(n))) / n))
         M = scipy.sparse.linalg.LinearOperator((n, n), matvec=product, dtype=np.float64)
         options: dict[str, Any] = {"k": count, "v0": rng.standard_normal(n), "ncv": 60 + count, "tol": SETTLED}
-        low, high = (Selected(*scipy.sparse.linalg.eigsh(M, which=which, **options)) for which in ("SA", "LA"))
+        try:
+            low, high = (Selected(*scipy.sparse.linalg.eigsh(M, which=which, **options)) for which in ("SA", "LA"))
+        except scipy.sparse.linalg.ArpackNoConvergence as stuck:
+            said = f"Eigenvalues at the ends of the spectrum of {n} samples with a tail did not settle."
+            raise TrainError(said, "Use another seed, a smaller <tail>, or another <alpha>.") from stuck
         return joined(low, high)
 
     low_high = ends(shuffled, 1).values
