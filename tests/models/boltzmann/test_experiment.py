@@ -141,6 +141,34 @@ def test_message_passing_finds_the_minimum_of_lbfgs(law):
     assert ends[0].converged.all()
 
 
+def test_message_passing_of_gaussian_units_keeps_to_the_possible_weights():
+    """At few samples responses are beyond one on the way, where the sum of slopes is negative."""
+    one = ps.boltzmann(ps.GaussianUnits(), alpha=0.5, signal=0.3)
+    e = ps.simulate(one, d=40, seeds=4, trainer=ps.BoltzmannAMP(v_0=0.9, steps=60), processes=1)
+    assert not e.failures
+    assert np.all(e.size < 1.0)
+    two = ps.boltzmann(ps.GaussianUnits(), alpha=0.2, signal=[2.0, 1.0], units=2)
+    with pytest.raises(ps.TrainError, match="Message passing"):
+        A = samples(two, d=40).A
+        W = 0.5 * np.random.default_rng(0).standard_normal((40, 2))
+        for _ in islice(message_passing(A, W, 0.1 * np.eye(2), two.hidden, 0.3), 60):
+            pass
+    with pytest.raises(ps.SolveError, match="finds no size of the weights"):
+        ps.trajectory(two, steps=60, trainer=ps.BoltzmannAMP())
+    with pytest.raises(ps.InputError, match="`v_0` must be below one here"):
+        ps.simulate(one, d=40, seeds=2, trainer=ps.BoltzmannAMP(v_0=1.0))
+
+
+def test_memory_counts_the_states_of_the_units():
+    from presage.models.boltzmann.experiment.simulate import MachineSetting
+
+    few, many = (
+        MachineSetting(ps.boltzmann(law, alpha=2.0, signal=1.0, units=2), 50, ps.LBFGS(), "random", 100).memory
+        for law in (ps.BinaryUnits(), ps.FiniteUnits(np.linspace(-1.0, 1.0, 30)))
+    )
+    assert many - few >= 8.0 * 200 * (30**2 - 2**2)
+
+
 def test_weights_have_the_overlaps_that_they_are_given():
     rng = np.random.default_rng(0)
     directions = draw_directions(50, 2, rng)

@@ -11,9 +11,13 @@ import pytest
 import presage as ps
 from presage.models.boltzmann.experiment.samples import draw_directions, draw_samples, weights_with_overlaps
 from presage.models.boltzmann.experiment.training import steps_of_descent
+from presage.models.boltzmann.start import start_matrices
 from presage.models.boltzmann.theory.linear_regime import eigenvalue_law, grown
 from presage.models.boltzmann.theory.responses import response_of_many, response_of_one
+from presage.models.boltzmann.theory.solution import alignments
+from presage.models.boltzmann.theory.state_evolution import iterates
 from presage.models.boltzmann.theory.two_time import descend, standard_normals
+from presage.solving.vector_state_evolution import Overlaps
 
 ONE = ps.boltzmann(alpha=4.0, signal=1.0)
 M, Q = np.array([[0.1]]), np.array([[0.25]])
@@ -276,6 +280,20 @@ def test_messages_that_may_fail_are_told():
     assert "state evolution is a heuristic" in wild.caveats[0]
 
 
+def test_error_bars_of_message_passing_cover_a_finer_grid():
+    """Fields of very strong signals are wide, and what a grid misses is in the overlaps of every iteration."""
+    problem, steps = ps.boltzmann(alpha=4.0, signal=[100.0, 50.0], units=2), 2
+    way = ps.trajectory(problem, steps=steps, trainer=ps.BoltzmannAMP())
+    M_0, Q_0 = start_matrices(problem, None, None)
+    start, mixing = Overlaps(M_0.T, Q_0, 0.1 * np.eye(2)), ps.BoltzmannAMP().mixing_of(problem)
+    fine = [one.overlaps for one in islice(iterates(problem, start, mixing, 0.5), steps + 1)]
+    overlap = np.array([np.linalg.norm(one.m[:, 0]) for one in fine])
+    size = np.array([np.trace(one.q) / 2.0 for one in fine])
+    aligned = np.array([alignments(one)[0] for one in fine])
+    for name, known in {"overlap": overlap, "size": size, "alignment": aligned}.items():
+        assert np.all(np.abs(way.values[name] - known) <= way.error_bars[name]), name
+
+
 def test_steps_of_descent_are_what_is_kept():
     way = ps.trajectory(ONE, steps=4, samples=256, runs=2)
     machines = ps.simulate(ONE, d=60, seeds=2, trainer=way.trainer, keep="trajectory", processes=1)
@@ -318,6 +336,17 @@ BAD = {
     "`runs` must be a whole number >= 2": lambda: trajectory(ONE, steps=20, runs=1),
     "`seed` must be a whole number >= 0": lambda: trajectory(ONE, steps=20, seed=-1),
     "`trainer` must be a BoltzmannDescent or a BoltzmannAMP": lambda: trajectory(ONE, steps=20, trainer=ps.LBFGS()),
+    "`samples` must be left out here: nothing is sampled": lambda: trajectory(
+        ONE, steps=20, trainer=ps.BoltzmannAMP(), samples=512
+    ),
+    "`runs` must be left out here": lambda: trajectory(ONE, steps=20, linear=True, runs=-1),
+    "`seed` must be left out here": lambda: trajectory(ONE, steps=20, linear=True, seed=0),
+    "`samples` must leave room for sampled fields at all steps: the fields of 1000 steps take": lambda: trajectory(
+        ps.boltzmann(alpha=4.0, signal=[4.0, 2.0, 1.0], units=3, latents="signs"), steps=1000, samples=2**20
+    ),
+    "`v_0` must be below one here": lambda: trajectory(
+        ps.boltzmann(ps.GaussianUnits(), alpha=4.0, signal=1.0), steps=3, trainer=ps.BoltzmannAMP(v_0=1.0)
+    ),
     "`linear` must be a bool": lambda: trajectory(ONE, steps=20, linear=2),
     "`linear` must be left out here": lambda: trajectory(ONE, steps=20, trainer=ps.BoltzmannAMP(), linear=True),
     "`hidden` must be units of mean zero and variance one": lambda: trajectory(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from presage.laws.spectral_law import Floats
-from presage.models.boltzmann.hidden import spread
+from presage.models.boltzmann.hidden import GaussianUnits, spread
 from presage.models.boltzmann.problem import BoltzmannProblem
 from presage.protocol import checks
 
@@ -62,3 +62,10 @@ def start_matrices(problem: BoltzmannProblem, m_0: Any, q_0: Any) -> tuple[Float
         reason = "a machine of Gaussian units has no normalisation beyond"
         raise checks.complaint("q_0", "be below one here", reason, f"a largest eigenvalue {top:.3g}", "Use <q_0=0.25>.")
     return M, Q
+
+
+def check_response(problem: BoltzmannProblem, v_0: float) -> None:
+    """Complain about a response of the first weights that moves fields of Gaussian units without end."""
+    if isinstance(problem.hidden, GaussianUnits) and not v_0 < 1.0:
+        reason = "a field of Gaussian units moves by 1/(1 - v)"
+        raise checks.complaint("v_0", "be below one here", reason, v_0, "Use for example <v_0=0.1>.")

@@ -15,7 +15,9 @@ from presage.protocol.errors import TrainError
 
 NEWTON, DONE = 60, 1e-12  # steps of Newton's method for a field, and the residual at which it ends
 LONGEST = 2.0  # step of a field, in units of one over the largest value of h
-WANDERED = "Message passing left the finite numbers."
+LEFT = 1e-8  # of an equation that is solved, relative
+WANDERED = "Message passing left the possible weights."
+NO_SIZE = "Message passing finds no size of the weights of Gaussian units after an iteration."
 REMEDY = "Use a smaller <mixing>, or more <alpha> or <signal>: where replica symmetry is broken it does not settle."
 
 
@@ -51,7 +53,7 @@ def message_passing(
         B = A.T @ G - onsager * W @ D
         V, Lam = _response(B.T @ B / d, 0.5 * (D + D.T), Lam, alpha, hidden)
         W = B @ V
-        if not np.isfinite(W).all():
+        if not np.isfinite(W).all() or not np.isfinite(hidden.psi(W.T @ W / d)):
             raise TrainError(WANDERED, REMEDY)
         Lam = (1.0 - mixing) * Lam + mixing * alpha * hidden.S(W.T @ W / d)
         yield State(W, V, Lam)
@@ -93,21 +95,26 @@ def _response(b: Floats, D: Floats, Lam: Floats, alpha: float, hidden: HiddenUni
 def _new_size(alpha: float, D: Floats, b: Floats) -> Floats:
     """The Q of the new weights of Gaussian units: ``Q = V b V`` with ``V = (alpha (1 - Q)^-1 - D)^-1``.
 
-    Along the root Y of b, ``Y (alpha (1 - Q)^-1 - D)^-1`` has the size Q: found by steps that stay between the bounds.
+    One unit has one root below one at which V is positive. Of several it is searched for from the roots that the
+    eigenvectors of b would have if D were a multiple of the identity; where none is found message passing has failed.
     """
     k = len(D)
-    low = max(0.0, 1.0 - alpha / float(np.linalg.eigvalsh(D)[-1]))
-    middle, values = float(np.trace(D)) / k, np.linalg.eigvalsh(b)
+    middle = float(np.trace(D)) / k
+    least = max(0.0, 1.0 - alpha / middle) if middle > 0.0 else 0.0
 
     def alone(size: float) -> float:
         def excess(q: float) -> float:
             return size - q * (alpha / (1.0 - q) - middle) ** 2
 
-        least = max(0.0, 1.0 - alpha / middle)
         return float(scipy.optimize.brentq(excess, least, 1.0 - 1e-12, xtol=1e-15))
 
+    sizes, vectors = np.linalg.eigh(b)
+    try:
+        roots = [alone(max(float(size), 0.0)) for size in sizes]
+    except ValueError:
+        raise TrainError(WANDERED, REMEDY) from None
     if k == 1:
-        return np.array([[alone(float(values[0]))]])
+        return np.array([roots])
     half = np.tril_indices(k)
 
     def whole(x: Floats) -> Floats:
@@ -119,7 +126,14 @@ def _new_size(alpha: float, D: Floats, b: Floats) -> Floats:
         rest = alpha * np.linalg.inv(np.eye(k) - whole(x)) - D
         return np.asarray((rest @ whole(x) @ rest - b)[half])
 
-    sizes, vectors = np.linalg.eigh(b)
-    start = (vectors * np.array([max(alone(float(size)), low) for size in sizes])) @ vectors.T
-    found = scipy.optimize.root(residual, start[half], tol=1e-13)
+    try:
+        found = scipy.optimize.root(residual, ((vectors * np.array(roots)) @ vectors.T)[half], tol=1e-13)
+        left = float(np.abs(residual(found.x)).max())
+        inverse = np.linalg.eigvalsh(alpha * np.linalg.inv(np.eye(k) - whole(found.x)) - D)
+    except np.linalg.LinAlgError:
+        raise TrainError(NO_SIZE, REMEDY) from None
+    # A search that ends at rounding may say that it makes no progress: what is left of the equation decides. Where V
+    # is not positive it has found another root.
+    if not left <= LEFT * float(np.abs(b).max()) or not inverse[0] > 0.0:
+        raise TrainError(NO_SIZE, REMEDY)
     return whole(found.x)

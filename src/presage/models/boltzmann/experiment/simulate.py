@@ -15,10 +15,11 @@ from presage.models.boltzmann.experiment.ensemble import BoltzmannEnsemble
 from presage.models.boltzmann.experiment.measured import Seen, followed, principal_alignment
 from presage.models.boltzmann.experiment.samples import draw_directions, draw_fresh, draw_samples
 from presage.models.boltzmann.experiment.training import Fit, descended, minimised, passed
+from presage.models.boltzmann.hidden import UnitsWithStates
 from presage.models.boltzmann.message_passing import BoltzmannAMP
 from presage.models.boltzmann.order_of_units import order_of_units
 from presage.models.boltzmann.problem import BoltzmannProblem
-from presage.models.boltzmann.start import start_matrices
+from presage.models.boltzmann.start import check_response, start_matrices
 from presage.protocol import checks
 from presage.protocol.ensemble import Outcome, Setting, streams, train_ensemble
 from presage.protocol.fields import Choice
@@ -86,8 +87,10 @@ class MachineSetting(Setting):
     @property
     def memory(self) -> float:
         """Bytes of the samples, of their covariance, and of what the hidden units make of them."""
-        units = self.problem.units
-        states = 4.0 + 2.0**units * units**2
+        units, hidden = self.problem.units, self.problem.hidden
+        count = len(hidden.states(units).chances) if isinstance(hidden, UnitsWithStates) else 1
+        # A weight and its exponent for every state, and pairs of units.
+        states = 4.0 + 3.0 * count + 2.0 * units**2
         return 8.0 * (self.n * self.d + min(self.n, self.d) ** 2 + (self.n + self.n_test) * states)
 
     @property
@@ -167,6 +170,8 @@ def _setting(problem: BoltzmannProblem, d: Any, trainer: Any, start: Any, n_test
         raise checks.complaint("start", "be left out here", reason, start, remedy)
     if not isinstance(trainer, LBFGS):
         start_matrices(problem, trainer.m_0, trainer.q_0)
+    if isinstance(trainer, BoltzmannAMP):
+        check_response(problem, trainer.v_0)
     least = 2 * (problem.units + len(problem.signals))
     reason = "it is the number of visible units, and weights and directions must find room"
     d = checks.integer("d", d, at_least=least, reason=reason, remedy="Use <d=200>.")

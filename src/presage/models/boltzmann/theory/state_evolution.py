@@ -12,10 +12,14 @@ from presage.laws.spectral_law import Floats
 from presage.models.boltzmann.hidden import GaussianUnits
 from presage.models.boltzmann.problem import BoltzmannProblem
 from presage.models.boltzmann.theory.sample_means import SampleMeans, sample_means
+from presage.protocol.errors import SolveError
 from presage.solving.vector_state_evolution import Conjugates, Overlaps, overlaps_of
 
 MIXING = 0.3  # part of the new price of the weights that enters an iteration, where the whole would not settle
 TINY = 1e-12
+LEFT = 1e-8  # of an equation that is solved, relative
+NO_SIZE = "State evolution finds no size of the weights of Gaussian units after an iteration."
+NO_SIZE_REMEDY = "Start at a smaller <v_0>, or use more <alpha> or <signal>."
 
 
 class Iterate(NamedTuple):
@@ -58,12 +62,12 @@ def step(problem: BoltzmannProblem, now: Iterate, mixing: float, coarser: float 
     return Iterate(new, (1.0 - mixing) * now.ridge + mixing * price(problem, new.q))
 
 
-def iterates(problem: BoltzmannProblem, start: Overlaps, mixing: float) -> Iterator[Iterate]:
+def iterates(problem: BoltzmannProblem, start: Overlaps, mixing: float, coarser: float = 1.0) -> Iterator[Iterate]:
     """The start, and what every iteration makes of it."""
     now = begin(problem, start)
     while True:
         yield now
-        now = step(problem, now, mixing)
+        now = step(problem, now, mixing, coarser)
 
 
 def _implicit(problem: BoltzmannProblem, means: SampleMeans) -> Overlaps:
@@ -82,18 +86,29 @@ def _implicit(problem: BoltzmannProblem, means: SampleMeans) -> Overlaps:
 def implicit_size(alpha: float, D: Floats, b: Floats) -> Floats:
     """The q below one that solves ``q = v b v`` with ``v = (alpha (1 - q)^-1 - D)^-1`` and v positive.
 
-    In the root r of q = r b^1/2-like coordinates nothing is simpler; it is found by Newton from that of one unit.
+    Of one unit there is one such root. Of two it is searched for from what it would be if D were a
+    multiple of the identity.
+
+    Raises:
+        SolveError: where none is found.
     """
     k = len(D)
-    scale, size = float(np.trace(D)) / k, float(np.trace(b)) / k
-
-    def excess(q: float) -> float:
-        return size - q * (alpha / (1.0 - q) - scale) ** 2
-
+    scale = float(np.trace(D)) / k
     low = max(0.0, 1.0 - alpha / scale) if scale > 0.0 else 0.0
-    guess = float(scipy.optimize.brentq(excess, low, 1.0 - TINY, xtol=1e-15))
+    values, vectors = np.linalg.eigh(b)
+    try:
+        alone = [
+            float(
+                scipy.optimize.brentq(
+                    lambda q, size=size: size - q * (alpha / (1.0 - q) - scale) ** 2, low, 1.0 - TINY, xtol=1e-15
+                )
+            )
+            for size in np.maximum(values, 0.0)
+        ]
+    except ValueError:
+        raise SolveError(NO_SIZE, NO_SIZE_REMEDY) from None
     if k == 1:
-        return np.array([[guess]])
+        return np.array([alone])
     rows, columns = np.tril_indices(k)
 
     def unpacked(x: Floats) -> Floats:
@@ -106,10 +121,12 @@ def implicit_size(alpha: float, D: Floats, b: Floats) -> Floats:
         rest = alpha * np.linalg.inv(np.eye(k) - q) - D
         return np.asarray((rest @ q @ rest - b)[rows, columns])
 
-    values, vectors = np.linalg.eigh(b)
-    start = [
-        float(scipy.optimize.brentq(lambda q, s=s: s - q * (alpha / (1.0 - q) - scale) ** 2, low, 1.0 - TINY))
-        for s in values
-    ]
-    found = scipy.optimize.root(residual, ((vectors * start) @ vectors.T)[rows, columns], tol=1e-13)
-    return unpacked(found.x)
+    found = scipy.optimize.root(residual, ((vectors * alone) @ vectors.T)[rows, columns], tol=1e-13)
+    q = unpacked(found.x)
+    # A search that ends at rounding may say that it makes no progress: what is left of the equation decides.
+    left = float(np.abs(residual(found.x)).max())
+    if not left <= LEFT * float(np.abs(b).max()) or not np.linalg.eigvalsh(q)[-1] < 1.0:
+        raise SolveError(NO_SIZE, NO_SIZE_REMEDY)
+    if not np.linalg.eigvalsh(alpha * np.linalg.inv(np.eye(k) - q) - D)[0] > 0.0:  # another root than the one meant
+        raise SolveError(NO_SIZE, NO_SIZE_REMEDY)
+    return q

@@ -22,7 +22,7 @@ from presage.models.boltzmann.declaration import (
 from presage.models.boltzmann.descent import BoltzmannDescent
 from presage.models.boltzmann.message_passing import BoltzmannAMP
 from presage.models.boltzmann.problem import BoltzmannProblem
-from presage.models.boltzmann.start import start_matrices
+from presage.models.boltzmann.start import check_response, start_matrices
 from presage.models.boltzmann.theory.linear_regime import linear_overlaps
 from presage.models.boltzmann.theory.sample_means import SUPPORTED, mean_phi, sample_means
 from presage.models.boltzmann.theory.solution import COARSER, alignments, must_be_supported
@@ -30,6 +30,7 @@ from presage.models.boltzmann.theory.state_evolution import iterates
 from presage.models.boltzmann.theory.two_time import Way, descend
 from presage.protocol import checks
 from presage.protocol.errors import SolveError
+from presage.protocol.machine import available_memory
 from presage.protocol.observables import Observable
 from presage.protocol.trajectory import Trajectory
 from presage.solving.vector_state_evolution import Overlaps, mean_and_bar
@@ -37,6 +38,8 @@ from presage.solving.vector_state_evolution import Overlaps, mean_and_bar
 ROUNDING = 1e-9
 POWERS = 1e-12  # relative, of a power of a step
 MOST_STEPS = 1000
+MOST_RUNS = 1000  # so many seeds of runs belong to a seed
+SAMPLES, RUNS = 8192, 12  # unless they are given
 STEPS_REASON = "what sampled fields remember grows as the cube of the steps"
 UNSEEN = (
     "the start has no overlap with the directions, and none appears in the limit: real machines begin at one of order "
@@ -53,9 +56,9 @@ def trajectory(
     *,
     steps: int = 60,
     trainer: BoltzmannDescent | BoltzmannAMP | None = None,
-    samples: int = 8192,
-    runs: int = 12,
-    seed: int = 0,
+    samples: int | None = None,
+    runs: int | None = None,
+    seed: int | None = None,
     linear: bool = False,
 ) -> Trajectory:
     """Predict what gradient descent, or message passing, shows after each of its first `steps` steps.
@@ -68,9 +71,10 @@ def trajectory(
         problem: what is learned.
         steps: how many steps are followed; the start counts as step 0.
         trainer: `BoltzmannDescent` (the default) or `BoltzmannAMP`, with the overlaps that it starts from.
-        samples: sampled fields of a run, rounded up to a power of two.
-        runs: independent runs behind an error bar.
-        seed: of the first run.
+        samples: sampled fields of a run, 8192 unless they are given, rounded up to a power of two. This and the next
+            two are for descent alone, and not for its linear law.
+        runs: independent runs behind an error bar, 12 unless they are given.
+        seed: of the first run, 0 unless it is given.
         linear: whether weights are taken to be so small that units are linear: then descent is power iteration, and
             known in closed form.
     """
@@ -84,9 +88,15 @@ def trajectory(
     checks.instance("linear", linear, bool, reason="it says whether weights are small", remedy="Leave it out.")
     trainer = replace(trainer, steps=steps)
     M_0, Q_0 = start_matrices(problem, trainer.m_0, trainer.q_0)
+    if isinstance(trainer, BoltzmannAMP) and linear:
+        raise checks.complaint("linear", "be left out here", "it is for gradient descent", linear, "Leave it out.")
+    if isinstance(trainer, BoltzmannAMP) or linear:
+        for name, value in {"samples": samples, "runs": runs, "seed": seed}.items():
+            if value is not None:
+                reason = "nothing is sampled for message passing, nor for the linear law of descent"
+                raise checks.complaint(name, "be left out here", reason, value, "Leave it out.")
     if isinstance(trainer, BoltzmannAMP):
-        if linear:
-            raise checks.complaint("linear", "be left out here", "it is for gradient descent", linear, "Leave it out.")
+        check_response(problem, trainer.v_0)
         return _messages(problem, trainer, M_0, Q_0)
     if linear:
         return _linear(problem, trainer, M_0, Q_0)
@@ -98,16 +108,32 @@ def _checked(problem: BoltzmannProblem, steps: int, samples: Any, runs: Any, see
     least = 2 * (steps + 1) * problem.units
     samples = checks.integer(
         "samples",
-        samples,
+        SAMPLES if samples is None else samples,
         at_least=least,
         at_most=2**20,
         reason="sampled fields are made uncorrelated at different steps, for which there must be more of them",
-        remedy=f"Use for example <samples={max(8192, 2 ** ceil(log2(least)))}>.",
+        remedy=f"Use for example <samples={max(SAMPLES, 2 ** ceil(log2(least)))}>.",
     )
-    reason, remedy = "an error bar is the spread of independent runs", "Use for example <runs=12>."
-    runs = checks.integer("runs", runs, at_least=2, at_most=1000, reason=reason, remedy=remedy)
+    reason, remedy = "an error bar is the spread of independent runs", f"Use for example <runs={RUNS}>."
+    runs = RUNS if runs is None else runs
+    runs = checks.integer("runs", runs, at_least=2, at_most=MOST_RUNS, reason=reason, remedy=remedy)
+    seed = 0 if seed is None else seed
     seed = checks.integer("seed", seed, at_least=0, reason="it begins random numbers", remedy="Use <seed=0>.")
-    return 2 ** ceil(log2(samples)), runs, seed
+    samples = 2 ** ceil(log2(samples))
+    needed, free = _bytes(problem, steps, samples, runs), available_memory()
+    if needed > free:
+        reason = f"the fields of {steps} steps take {needed / 1e9:.3g} GB, and {free / 1e9:.3g} GB are free"
+        remedy = "Use fewer <samples> or <steps>."
+        raise checks.complaint("samples", "leave room for sampled fields at all steps", reason, samples, remedy)
+    return samples, runs, seed
+
+
+def _bytes(problem: BoltzmannProblem, steps: int, samples: int, runs: int) -> float:
+    """Memory of a run, and of what is kept of all: normals, which are made of two copies, fields, and responses."""
+    times, k = steps + 1.0, problem.units
+    patterns = 1.0 if problem.latents == "gaussian" else 2.0 ** len(problem.signals)
+    fields = samples * times * k * (3.0 * 8.0 + patterns * (8.0 + 4.0 * k))
+    return fields + 8.0 * (times * k) ** 2 * (6.0 + 3.0 * runs)
 
 
 def _descent(
@@ -115,7 +141,7 @@ def _descent(
 ) -> Trajectory:
     """Means over independent runs of the two-time equations, and what their spread says."""
     ways = [
-        descend(problem, M_0, Q_0, trainer.rate, trainer.steps, samples, seed * MOST_STEPS + run) for run in range(runs)
+        descend(problem, M_0, Q_0, trainer.rate, trainer.steps, samples, seed * MOST_RUNS + run) for run in range(runs)
     ]
     tables = [_observed_of(problem, way) for way in ways]
     shown = _shown(problem, FOLLOWED if problem.units <= SUPPORTED else _without_grid())
@@ -154,25 +180,38 @@ def _messages(problem: BoltzmannProblem, trainer: BoltzmannAMP, M_0: Floats, Q_0
     """State evolution, iteration by iteration; the training likelihood on the way would need overlaps at two times."""
     must_be_supported(problem)
     start = Overlaps(M_0.T, Q_0, trainer.v_0 * np.eye(problem.units))
-    try:
-        way = [one.overlaps for one in islice(iterates(problem, start, trainer.mixing_of(problem)), trainer.steps + 1)]
-    except np.linalg.LinAlgError:
-        remedy = "Start at other <m_0> and <q_0>, or use a smaller <mixing>."
-        raise SolveError("State evolution leaves the possible overlaps.", remedy) from None
-    M, Q = np.array([one.m.T for one in way]), np.array([one.q for one in way])
+    way = _iterated(problem, trainer, start, 1.0)
     shown = _shown(problem, tuple(one for one in FOLLOWED if one != TRAIN_LIKELIHOOD))
-    values = _overlaps_observed(M, Q)
-    cost = np.array([problem.hidden.psi(q) for q in Q])
-    fine, coarse = (
-        np.array([mean_phi(problem, m.T, q, coarser) for m, q in zip(M, Q, strict=True)]) for coarser in (1.0, COARSER)
-    )
-    values["test_likelihood"] = fine - cost
-    off = float(np.abs(fine - coarse).max()) + ROUNDING
-    bars = {one.name: off * np.maximum(np.abs(values[one.name]), 1.0) for one in shown}
+    values = _messages_observed(problem, way, 1.0)
+    beside = _messages_observed(problem, _iterated(problem, trainer, start, COARSER), COARSER)
+    bars = {
+        one.name: np.abs(values[one.name] - beside[one.name]) + ROUNDING * np.maximum(np.abs(values[one.name]), 1.0)
+        for one in shown
+    }
     times = np.arange(trainer.steps + 1.0)
     wild = any(sample_means(problem, one).least_slope <= 0.0 or np.linalg.eigvalsh(one.v)[0] < 0.0 for one in way)
     notes = (JUMPS,) if wild else ()
     return Trajectory(problem, trainer, shown, times, {one.name: values[one.name] for one in shown}, bars, notes)
+
+
+def _iterated(problem: BoltzmannProblem, trainer: BoltzmannAMP, start: Overlaps, coarser: float) -> list[Overlaps]:
+    """Overlaps after every iteration, on a grid that may be coarser than usual."""
+    way = islice(iterates(problem, start, trainer.mixing_of(problem), coarser), trainer.steps + 1)
+    try:
+        found = [one.overlaps for one in way]
+    except np.linalg.LinAlgError:
+        found = []
+    if not found or not all(np.isfinite(problem.hidden.psi(one.q)) for one in found):
+        remedy = "Start at other <m_0>, <q_0> and <v_0>, or use a smaller <mixing>."
+        raise SolveError("State evolution leaves the possible overlaps.", remedy)
+    return found
+
+
+def _messages_observed(problem: BoltzmannProblem, way: list[Overlaps], coarser: float) -> dict[str, Floats]:
+    """Observables of overlaps after every iteration, with means over fresh samples on the same grid."""
+    found = _overlaps_observed(np.array([one.m.T for one in way]), np.array([one.q for one in way]))
+    fresh = [mean_phi(problem, one.m, one.q, coarser) - problem.hidden.psi(one.q) for one in way]
+    return {**found, "test_likelihood": np.array(fresh)}
 
 
 def _linear(problem: BoltzmannProblem, trainer: BoltzmannDescent, M_0: Floats, Q_0: Floats) -> Trajectory:
