@@ -50,6 +50,26 @@ def test_posterior_moments_of_a_sample_by_brute_force(T, V, noise):
         assert squares[0] == pytest.approx(np.diag(second), abs=1e-6)
 
 
+@pytest.mark.parametrize("T", [1, 2])
+@pytest.mark.parametrize("V", [0.05, 0.01, 0.001])
+@pytest.mark.parametrize("noise", [0.1, 0.5])
+def test_posterior_moments_of_a_sharp_belief_by_brute_force(T, V, noise):
+    """A belief that is narrow beside the target, as with many samples: moments in units of its own width."""
+    rng = np.random.default_rng(T)
+    for _ in range(3):
+        a, omega = 1.5 * rng.standard_normal(T), rng.standard_normal(T)
+        means, squares = np.empty((1, T)), np.empty((1, T))
+        linear_moments(a[None], omega[None], V, noise, means, squares)
+
+        def log_weight(chi, a=a, omega=omega):
+            s = np.sum(chi**2, axis=1)
+            return -(s**2 - 2.0 * chi**2 @ a) / (4.0 * noise) - np.sum((chi - omega) ** 2, axis=1) / (2.0 * V)
+
+        mean, second = grid_moments(log_weight, omega, 16.0 * V**0.5, {1: 4001, 2: 601}[T], T)
+        assert means[0] / V**0.5 == pytest.approx(mean / V**0.5, abs=1e-6)
+        assert (squares - means**2)[0] / V == pytest.approx((np.diag(second) - mean**2) / V, abs=1e-6)
+
+
 @pytest.mark.parametrize(("V", "noise"), [(1.0, 0.5), (0.3, 0.1), (0.05, 0.5)])
 def test_posterior_moments_of_a_pair_by_brute_force(V, noise):
     rng = np.random.default_rng(2)
@@ -68,10 +88,11 @@ def test_posterior_moments_of_a_pair_by_brute_force(V, noise):
         assert out[0] == pytest.approx([*mean, second[0, 0], second[0, 1], second[1, 1]], abs=1e-6)
 
 
+@pytest.mark.parametrize("q", [0.6, 0.9, 0.98])
 @pytest.mark.parametrize("is_linear", [True, False])
-def test_posterior_means_are_honest_about_themselves(is_linear):
+def test_posterior_means_are_honest_about_themselves(is_linear, q):
     """Nishimori: E|g|^2 = E g.(chi_0 - omega)/V at any state, since the target is a draw of the posterior."""
-    q, both = 0.6, []
+    both = []
     for rule in rules(2, 0.5, 2**11, is_linear=is_linear):
         g = (rule.means(q) - rule.fields(q)) / (1.0 - q)
         both.append([rule.precision(q), np.mean(np.sum(g * (rule.chi - rule.fields(q)), axis=1)) / (1.0 - q)])
@@ -80,11 +101,29 @@ def test_posterior_means_are_honest_about_themselves(is_linear):
     assert first > 1.0
 
 
-CHECKED = {  # (T, Delta_eff, alpha', linear): q and its error
-    (2, 0.5, 0.5, True): (0.396, 1e-3),
-    (2, 0.5, 1.0, True): (0.7914, 5e-4),
-    (2, 0.5, 3.0, True): (0.9610, 1e-4),
-    (3, 0.5, 3.0, True): (0.98303, 2e-5),
+@pytest.mark.parametrize("q", [0.6, 0.9, 0.98])
+@pytest.mark.parametrize(("T", "noise"), [(2, 0.5), (3, 1.0)])
+def test_posterior_covariances_are_honest_too(T, noise, q):
+    """Nishimori: (T V - E Tr Cov)/V^2 = E|g|^2, the two ways to say what a sample tells."""
+    V, both = 1.0 - q, []
+    for rule in rules(T, noise, 2**11):
+        fields = rule.fields(q)
+        means, squares = np.empty_like(fields), np.empty_like(fields)
+        linear_moments(rule.values, fields, V, noise, means, squares)
+        trace = np.mean(np.sum(squares - means**2, axis=1))
+        both.append([rule.precision(q), (T * V - trace) / V**2])
+    first, second = np.mean(both, axis=0)
+    assert first == pytest.approx(second, rel=0.01)
+
+
+# (T, Delta_eff, alpha', linear): q and its error. Those of a linear output that were told at first (.7914, .9610, .8615
+# and .98303 for the middle four) had the step of the integral in the distance of the pole alone, which is too coarse.
+CHECKED = {
+    (2, 0.5, 0.5, True): (0.397, 2e-3),
+    (2, 0.5, 1.0, True): (0.7889, 1e-4),
+    (2, 0.5, 3.0, True): (0.96056, 1e-5),
+    (3, 1.0, 1.0, True): (0.8575, 1e-4),
+    (3, 0.5, 3.0, True): (0.98297, 1e-5),
     (2, 0.5, 1.0, False): (0.6442, 6e-4),
     (2, 0.44594, 6.0, False): (0.97644, 3e-5),
 }
@@ -124,8 +163,10 @@ def test_weak_recovery_check_values(row):
 @pytest.mark.parametrize(("T", "is_linear"), [(1, True), (2, True), (3, True), (2, False)])
 def test_noiseless_limit_of_weak_recovery(T, is_linear):
     """1/(T(T+1)) without noise, and never more than (1 + Delta_eff) times that for a linear output."""
-    clean, _ = weak_recovery(rules(T, 2e-3, 2**10, is_linear=is_linear))
-    assert clean == pytest.approx(1.0 / (T * (T + 1)), rel=0.15)
+    clean, bar = weak_recovery(rules(T, 2e-3, 2**10, is_linear=is_linear))
+    limit = 1.0 / (T * (T + 1))
+    assert abs(clean - limit) <= bar + (0.01 if is_linear else 0.1) * limit  # a softmax comes to it slowly
+    assert bar < 0.025 * limit
     if is_linear:
         noisy, bar = weak_recovery(rules(T, 0.5, 2**11))
         assert clean < noisy <= 1.5 / (T * (T + 1)) + bar
@@ -198,6 +239,32 @@ def test_a_softmax_has_an_overlap_and_no_test_error():
         _ = best.test_error
     with pytest.raises(AttributeError, match="known for a linear output"):
         _ = best.posterior
+
+
+@pytest.mark.parametrize("alpha", [6.0, 20.0])
+def test_message_passing_with_many_samples(alpha):
+    """Where beliefs are sharp no seed fails, and every overlap is what the theory says but for 1/d."""
+    problem = problem_of(alpha=alpha)
+    best = ps.bayes_optimal(problem)
+    options = {"trainer": ps.PosteriorAMP(best.posterior), "n_test": 100, "processes": 1, "progress": False}
+    small, large = (ps.simulate(problem, d=d, seeds=4, **options) for d in (40, 80))
+    for found in (small, large):
+        assert not found.failures
+        assert found.converged.all()
+        assert np.all(np.abs(found.overlap - best.overlap) < 0.5 / found.d)
+    assert large.mean("norm") == pytest.approx(best.q, abs=0.05)
+
+
+def test_messages_that_run_away_are_told():
+    class Wrong:
+        slope, strength = 1.0, 1.0
+
+        def moments(self, seen, omega, V):
+            return np.full_like(omega, np.nan), np.zeros(len(omega))
+
+    options = {"trainer": ps.PosteriorAMP(Wrong()), "n_test": 10, "processes": 1, "progress": False}
+    with pytest.raises(ps.TrainError, match="Message passing ran away"):
+        ps.simulate(problem_of(alpha=2.0), d=20, seeds=1, **options)
 
 
 def test_message_passing_is_on_the_bayes_curve():

@@ -12,7 +12,8 @@ from presage.laws.spectral_law import Floats
 from presage.protocol.njit import njit
 
 REACH = 5.5  # of the integral, in units of 1/sqrt(noise): exp(-30) is left beyond
-FINE = 12.0  # steps in the distance of the nearest pole: 8 leave an error of 3e-7, 12 one of 1e-10
+FINE = 12.0  # steps in the distance of the nearest pole, whose tail is heavy
+NARROW = 0.5  # a step at most, in the width of the saddle: that of a sharp belief is far narrower than its pole is far
 NEGLIGIBLE = 1e-17
 
 
@@ -27,8 +28,10 @@ def linear_moments(values, fields, V, noise, means, squares):  # type: ignore[no
 
         exp[-Delta t^2 + sum_i (-log(G_i)/2 + b_i^2/(2 G_i))],  b = omega/V
 
-    is integrated over u by the trapezoid rule, tau where it is largest on the imaginary axis. Off the diagonal second
-    moments vanish at ``omega = 0`` only; `squares` has the diagonal.
+    is integrated over u by the trapezoid rule, tau where it is largest on the imaginary axis. The step is small beside
+    the distance of the nearest pole, which counts where V is large, and beside the width of the saddle, which counts
+    where V is small and the pole is as far as 1/V: means are off by 6e-8 at most for V from 1e-4 to 0.7 and noise from
+    1e-3 to 1. Off the diagonal second moments vanish at ``omega = 0`` only; `squares` has the diagonal.
 
     Equation: derived: Hubbard and Stratonovich's identity.
     Checked: tests/models/lora/test_bayes.py::test_posterior_moments_of_a_sample_by_brute_force
@@ -64,7 +67,7 @@ def linear_moments(values, fields, V, noise, means, squares):  # type: ignore[no
             means[k, i] = 0.0
             squares[k, i] = 0.0
         nearest = least + 2.0 * tau
-        step, total, u, weight = nearest / FINE, 0.0, 0.0, 0.5
+        step, total, u, weight = min(nearest / FINE, NARROW / bend**0.5), 0.0, 0.0, 0.5
         while u <= REACH / noise**0.5:
             size, phase, product = -noise * u * u, -2.0 * noise * u * tau, 1.0
             for i in range(T):

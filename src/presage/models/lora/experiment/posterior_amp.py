@@ -17,6 +17,7 @@ from presage.protocol.fields import declared
 from presage.protocol.trainer import DAMPING, STEPS, TOL, Trainer
 
 SMALL_START = 0.05  # size of the random start, in units of the new target
+FAR = 100.0  # squared length of a mean over that of the new target, of which it is the posterior mean: it ran away
 
 
 @runtime_checkable
@@ -66,13 +67,17 @@ class PosteriorMean(NamedTuple):
 def posterior_mean(trainer: PosteriorAMP, sequences: Sequences, rng: np.random.Generator) -> PosteriorMean:
     """Iterate from a small random start.
 
-        omega = X w/sqrt(d) - V g,   g = (E chi - omega)/V,   Lambda = -(1/d) sum Tr dg/domega,
-        w = (w + X'g/(Lambda sqrt(d))) q_0 Lambda/(1 + q_0 Lambda),   V = q_0/(1 + q_0 Lambda)
+        omega = X w/sqrt(d) - V g,   g = (E chi - omega)/V,   Lambda = (1/d) sum |g|^2,
+        w = (Lambda w + X'g/sqrt(d)) q_0/(1 + q_0 Lambda),   V = q_0/(1 + q_0 Lambda)
+
+    In general ``Lambda`` is ``-(1/d) sum Tr dg/domega``, a small difference of large numbers where V is small. Of a
+    posterior mean the two are equal (Nishimori), and the sum of squares is never negative.
 
     `sequences` have the frozen scores as they are, without recalibration.
 
     Equation: derived: message passing of a generalised linear model with T outputs a sample.
     Checked: tests/models/lora/test_bayes.py::test_message_passing_is_on_the_bayes_curve
+    Checked: tests/models/lora/test_bayes.py::test_message_passing_with_many_samples
     """
     posterior, q_0 = trainer.posterior, trainer.posterior.strength
     T, d = sequences.labels.shape[-1], sequences.d
@@ -81,14 +86,17 @@ def posterior_mean(trainer: PosteriorAMP, sequences: Sequences, rng: np.random.G
     g, moved = np.zeros((sequences.n, T)), np.inf
     for _ in range(trainer.steps):
         omega = (sequences.tokens @ w).reshape(-1, T) / sqrt(d) - V * g
-        mean, trace = posterior.moments(seen, omega, V)
+        mean, _ = posterior.moments(seen, omega, V)
         fresh = (mean - omega) / V
-        Lambda = max(float(np.sum(T - trace / V)) / (V * d), 1e-12)
+        Lambda = float(np.sum(fresh**2)) / d
         g = (1.0 - trainer.damping) * fresh + trainer.damping * g
-        R = w + (sequences.tokens.T @ g.ravel()) / (Lambda * sqrt(d))
-        new, V = R * q_0 * Lambda / (1.0 + q_0 * Lambda), q_0 / (1.0 + q_0 * Lambda)
-        if not np.isfinite(new).all():
-            raise TrainError("Message passing left the finite numbers.", "Use more damping.")
+        V = q_0 / (1.0 + q_0 * Lambda)
+        new = (Lambda * w + sequences.tokens.T @ g.ravel() / sqrt(d)) * V
+        if not float(np.sum(new**2)) <= FAR * q_0 * d or V <= 0.0:
+            raise TrainError(
+                f"Message passing ran away: its mean is {sqrt(FAR):.2g} times as long as the new target, or no number.",
+                "Use more <damping>, or the posterior of this very problem.",
+            )
         moved = float(np.linalg.norm(new - w)) / max(float(np.linalg.norm(new)), 1e-300)
         w = new
         if moved <= trainer.tol:
