@@ -25,7 +25,7 @@ PLAIN_FIELDS = 2048  # of a run of the plain version, whose memory is as the squ
 
 
 def rows(*, quick: bool = False) -> list[dict[str, Any]]:
-    """What is named in the requirements: state evolution of one and of two units, and a hundred steps of descent."""
+    """State evolution of one and of two units, and a hundred steps of descent."""
     return [one_unit(), two_units(quick=quick), descent(steps=20 if quick else STEPS)]
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import presage as ps
 from presage.figures import boltzmann_sequence, boltzmann_signal, boltzmann_time, catalogue
+from presage.figures.boltzmann_machines import followed
 from presage.figures.catalogue import Parts
 
 NAMES = ("boltzmann-time", "boltzmann-signal", "boltzmann-sequence")
@@ -82,3 +83,21 @@ def test_lines_are_in_their_order():
     assert np.all(onset < stable)
     at = ps.thresholds(boltzmann_signal.PROBLEM.replace(alpha=float(lines.alpha[12])))
     assert at.stability_signal == pytest.approx(float(lines.stability_signal[12]), rel=1e-6)
+
+
+def test_machines_that_failed_are_left_out(monkeypatch):
+    real = ps.simulate
+
+    def one_fails(*arguments, **options):
+        e = real(*arguments, **options)
+        e.trajectory[0] = np.nan
+        return e
+
+    trainer = ps.BoltzmannDescent(m_0=0.1, q_0=0.25, steps=5)
+    monkeypatch.setattr(ps, "simulate", one_fails)
+    found = followed(boltzmann_time.PROBLEM, trainer, ("overlap",), d=40, seeds=3)
+    np.testing.assert_allclose(found["times"], [0.0, 5.0])
+    assert found["overlap"][0] == pytest.approx(0.1)
+    assert np.all(np.isfinite(found["overlap_bar"]))
+    with pytest.raises(ps.TrainError, match="machines failed"):
+        followed(boltzmann_time.PROBLEM, trainer, ("overlap",), d=40, seeds=2)

@@ -8,6 +8,7 @@ import numpy as np
 
 import presage as ps
 from presage.figures import style
+from presage.figures.boltzmann_machines import followed
 from presage.figures.shipping import slimmed
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ SAMPLES = {"full": 4096, "quick": 1024}
 RUNS = {"full": 6, "quick": 2}
 SIZE = {"full": {"d": 1000, "seeds": 12}, "quick": {"d": 200, "seeds": 4}}
 SHOWN = ("alignment", "last_alignment")
-EVERY = 5  # steps between two dots
 CLEAR = 1e-3  # error bar of what is drawn of the linear law
 
 
@@ -42,12 +42,7 @@ def theory(problem: ps.BoltzmannProblem, *, steps: int, samples: int, runs: int)
 
 def machines(problem: ps.BoltzmannProblem, *, steps: int, d: int, seeds: int) -> dict[str, Any]:
     """What machines show after every step: means over the seeds, and standard errors."""
-    e = ps.simulate(problem, d=d, seeds=seeds, trainer=_trainer(steps), keep="trajectory", progress=False)
-    names = [one.name for one in e.followed]
-    columns = {name: e.trajectory[:, ::EVERY, 1 + names.index(name)] for name in SHOWN}
-    means = {name: values.mean(axis=0) for name, values in columns.items()}
-    bars = {f"{name}_bar": values.std(axis=0, ddof=1) / np.sqrt(seeds) for name, values in columns.items()}
-    return {"times": e.trajectory[0, ::EVERY, 0], **means, **bars}
+    return followed(problem, _trainer(steps), SHOWN, d=d, seeds=seeds)
 
 
 def _trainer(steps: int) -> ps.BoltzmannDescent:

@@ -115,7 +115,7 @@ def caption(parts: Parts) -> str:
         f"{float(here.weak_recovery_signal):.3g} on. Replica symmetry is stable from "
         f"{float(here.stability_signal):.3g} on with Gaussian latents; below, thin dotted lines are what its "
         "equations say, and no claim. Right: both lines, and where the replica-symmetric equations begin to see a "
-        "direction, against the number of samples; shaded: the prediction is exact."
+        "direction, against the number of samples; shaded: replica symmetry is locally stable."
     )
 
 

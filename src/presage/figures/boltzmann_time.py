@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 import presage as ps
 from presage.figures import style
+from presage.figures.boltzmann_machines import followed
 from presage.figures.shipping import slimmed
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ STEPS = {"full": 100, "quick": 30}
 SAMPLES = {"full": 16384, "quick": 2048}
 SIZE = {"full": {"d": 800, "seeds": 16}, "quick": {"d": 200, "seeds": 4}}
 SHOWN = ("overlap", "test_likelihood", "train_likelihood")
-EVERY = 5  # steps between two dots
 
 
 def theory(problem: ps.BoltzmannProblem, *, steps: int, samples: int) -> dict[str, Any]:
@@ -38,12 +36,7 @@ def theory(problem: ps.BoltzmannProblem, *, steps: int, samples: int) -> dict[st
 
 def machines(problem: ps.BoltzmannProblem, *, steps: int, d: int, seeds: int) -> dict[str, Any]:
     """What machines show after every step: means over the seeds, and standard errors."""
-    e = ps.simulate(problem, d=d, seeds=seeds, trainer=_trainer(steps), keep="trajectory", progress=False)
-    names = [one.name for one in e.followed]
-    columns = {name: e.trajectory[:, ::EVERY, 1 + names.index(name)] for name in SHOWN}
-    means = {name: values.mean(axis=0) for name, values in columns.items()}
-    bars = {f"{name}_bar": values.std(axis=0, ddof=1) / np.sqrt(seeds) for name, values in columns.items()}
-    return {"times": e.trajectory[0, ::EVERY, 0], **means, **bars}
+    return followed(problem, _trainer(steps), SHOWN, d=d, seeds=seeds)
 
 
 def _trainer(steps: int) -> ps.BoltzmannDescent:

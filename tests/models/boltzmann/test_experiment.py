@@ -72,7 +72,7 @@ def test_gaussian_units_are_probabilistic_pca():
 
 
 def test_likelihood_of_sign_visible_units():
-    """Check 1: exact and effective mean log-likelihoods of given weights and samples."""
+    """Exact and effective mean log-likelihoods of given weights and samples."""
     law = ps.BinaryUnits()
     wanted = {(16, 1): (-0.393345, -0.402916), (16, 2): (-0.022754, -0.080910), (8, 1): (-0.389347, -0.404492)}
     for (d, k), (exact, effective) in wanted.items():
@@ -148,11 +148,10 @@ def test_message_passing_of_gaussian_units_keeps_to_the_possible_weights():
     assert not e.failures
     assert np.all(e.size < 1.0)
     two = ps.boltzmann(ps.GaussianUnits(), alpha=0.2, signal=[2.0, 1.0], units=2)
+    W = 0.5 * np.random.default_rng(0).standard_normal((40, 2))
+    way = message_passing(samples(two, d=40).A, W, 0.1 * np.eye(2), two.hidden, 0.3)
     with pytest.raises(ps.TrainError, match="Message passing"):
-        A = samples(two, d=40).A
-        W = 0.5 * np.random.default_rng(0).standard_normal((40, 2))
-        for _ in islice(message_passing(A, W, 0.1 * np.eye(2), two.hidden, 0.3), 60):
-            pass
+        list(islice(way, 60))
     with pytest.raises(ps.SolveError, match="finds no size of the weights"):
         ps.trajectory(two, steps=60, trainer=ps.BoltzmannAMP())
     with pytest.raises(ps.InputError, match="`v_0` must be below one here"):

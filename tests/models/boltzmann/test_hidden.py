@@ -70,7 +70,7 @@ def test_gaussian_units_are_the_limit_of_many_values():
 
 
 def test_partition_function_of_gaussian_visible_units():
-    """Check 2 of the specification: exact at every d, here d = 2 by quadrature over the visible units too."""
+    """The partition function is exact at every d, here d = 2 by quadrature over the visible units too."""
     W = np.array([[0.9, -0.4], [0.3, 0.7]])
     assert ps.BinaryUnits().psi(W.T @ W / 2) == pytest.approx(0.3903098672, abs=2e-10)
     x, w = np.polynomial.hermite_e.hermegauss(60)

@@ -44,7 +44,7 @@ def test_onset_of_replica_symmetric_weights(alpha):
 
 
 def test_the_point_that_sees_nothing():
-    """Check 10; its replicon is never below one."""
+    """Overlaps that are known, of two numbers of samples; the replicon is never below one."""
     for alpha, wanted in {4.0: (1.3141, 0.6981, 2.2106), 8.0: (0.8607, 0.4557, 1.4466)}.items():
         found = uninformed(ps.boltzmann(alpha=alpha, signal=1.0))
         values = (found.overlaps.q[0, 0], found.overlaps.v[0, 0], found.means.replicon)
@@ -106,3 +106,14 @@ def test_stability_of_two_units_on_signs_is_that_of_the_weaker():
     problem = ps.boltzmann(alpha=8.0, signal=[2.0, 1.0], units=2, latents="signs")
     one = ps.boltzmann(alpha=8.0, signal=1.0, latents="signs")
     assert stability_signal(problem) == pytest.approx(2.0 * stability_signal(one), rel=1e-6)
+
+
+def test_a_line_of_which_nothing_was_solved_is_not_known(monkeypatch):
+    def fails(*_):
+        raise ps.SolveError("State evolution does not come to rest.", "")
+
+    problem = ps.boltzmann(alpha=4.0, signal=1.0, latents="signs")
+    monkeypatch.setattr("presage.models.boltzmann.theory.stability.fixed_point", fails)
+    assert np.isnan(stability_samples(problem))
+    assert np.isnan(stability_signal(problem))
+    assert any("equations do not come to rest" in line for line in ps.thresholds(problem).caveats)

@@ -1,4 +1,4 @@
-"""State evolution: the iterates and fixed points of the specification, and the oracle of Gaussian units."""
+"""State evolution: iterates and fixed points that are known, and the oracle of Gaussian units."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def after(problem, start, steps, mixing=None):
 
 
 def test_iterates_of_one_unit():
-    """Check 6."""
+    """Three iterations from a given start, against numbers that are known."""
     seen = [[float(part[0, 0]) for part in one] for one in after(ONE, scalars(0.3, 0.5, 0.1), 3)[1:]]
     wanted = [(0.80217, 1.20009, 0.45924), (0.92420, 1.22382, 0.26902), (0.90585, 1.11457, 0.24752)]
     np.testing.assert_allclose(seen, wanted, atol=2e-5)
 
 
 def test_iterates_of_two_units():
-    """Check 7."""
+    """Two iterations of matrices from a given start, against numbers that are known."""
     _, first, second = after(TWO, TWO_START, 2)
     np.testing.assert_allclose(first.m.T.ravel(), [1.3407, 0.3007, -0.2889, 0.7341], atol=2e-4)
     np.testing.assert_allclose([*first.q[0], first.q[1, 1]], [2.2102, 0.0957, 1.0191], atol=2e-4)
@@ -44,7 +44,7 @@ def test_iterates_of_two_units():
 
 
 def test_iterates_of_gaussian_units():
-    """Check 9: the price is that of the new weights."""
+    """Iterates that are known, where the price is that of the new weights."""
     problem = ps.boltzmann(ps.GaussianUnits(), alpha=4.0, signal=1.0)
     _, first, _, third = after(problem, scalars(0.2, 0.3, 0.1), 3)
     np.testing.assert_allclose([float(part[0, 0]) for part in first], [0.3658, 0.4181, 0.4115], atol=2e-4)
@@ -89,7 +89,7 @@ def test_fixed_points_of_one_unit(alpha, signal, latents, m, q, v, replicon):
 
 
 def test_fixed_point_of_two_units():
-    """Check 8, with its identity ``alpha (1 + tanh Q12)(V11 + V12) = 1 + 1/lam_1``."""
+    """Overlaps that are known, and the identity ``alpha (1 + tanh Q12)(V11 + V12) = 1 + 1/lam_1``."""
     found = ps.solve(ps.boltzmann(alpha=8.0, signal=[2.0, 1.0], units=2))
     np.testing.assert_allclose(np.abs(found.M), [[0.86164] * 2, [0.68421] * 2], atol=2e-5)
     np.testing.assert_allclose([found.Q[0, 0], found.Q[0, 1]], [1.47938, 0.17322], atol=2e-5)
@@ -136,7 +136,7 @@ def test_values_twice_as_large_are_weights_half_as_large():
 
 
 def test_ternary_units():
-    """Check 11."""
+    """Units that may be zero: the fixed point against numbers that are known."""
     found = ps.solve(ps.boltzmann(ps.FiniteUnits([-1, 0, 1], [0.25, 0.5, 0.25]), alpha=8.0, signal=1.0))
     values = [found.overlap, found.size, found.V[0, 0], found.replicon]
     np.testing.assert_allclose(values, [1.13723, 1.69702, 0.35701, 0.16177], atol=2e-5)

@@ -112,7 +112,7 @@ def test_two_units_agree_with_the_theory(latents):
 
 @pytest.mark.slow
 def test_seen_minima_of_the_loss():
-    """Check 5: L-BFGS at d = 1000."""
+    """Losses that are known, by L-BFGS at d = 1000."""
     for alpha, signal, f in ((4.0, 1.0, -1.163), (2.0, 2.0, -1.361), (2.0, 4.0, -2.492)):
         e = ps.simulate(ps.boltzmann(alpha=alpha, signal=signal), d=1000, seeds=4)
         assert e.train_loss.mean() == pytest.approx(f, abs=4 * e.train_loss.std(ddof=1) / 2 + 0.004)

@@ -135,7 +135,9 @@ PREDICTED = (*MEASURED, REPLICON)
 THRESHOLDS = (
     Observable("weak_recovery", "principal components and descent from small weights see the direction", "BBP"),
     Observable("onset", "replica-symmetric weights begin to see the direction", "replica-symmetric onset"),
-    Observable("stability", "replica symmetry is stable, and the prediction exact, from here", "stability line"),
+    Observable(
+        "stability", "replica symmetry is locally stable, and the prediction is claimed, from here", "stability line"
+    ),
 )
 
 MODEL = Model(

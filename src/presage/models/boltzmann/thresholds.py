@@ -1,4 +1,4 @@
-"""From how many samples on a machine sees a direction, and from how many the prediction is exact."""
+"""From how many samples on a machine sees a direction, and from how many the prediction is claimed."""
 
 from __future__ import annotations
 
@@ -60,7 +60,8 @@ def thresholds(problem: BoltzmannProblem) -> BoltzmannThresholds:
         lines = tuple(_known(line, problem) for line in found)  # type: ignore[assignment]
         if any(isnan(value) for value in lines):
             said.append(
-                "a line that is not known is outside of what is looked at, or would need a grid of three units."
+                "a line that is not known is outside of what is looked at, or would need a grid of three units, or its "
+                "equations do not come to rest."
             )
         if problem.units > problem.spikes.count:
             said.append("units that are left over fit noise, and such minima are never replica symmetric.")

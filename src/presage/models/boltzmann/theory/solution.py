@@ -18,6 +18,7 @@ from presage.models.boltzmann.theory.fixed_point import FixedPoint, fixed_point,
 from presage.models.boltzmann.theory.probabilistic_pca import component_overlaps
 from presage.models.boltzmann.theory.sample_means import SUPPORTED, mean_phi, sample_means
 from presage.protocol import checks
+from presage.protocol.errors import SolveError
 from presage.protocol.observables import Observable
 from presage.protocol.prediction import Prediction
 from presage.protocol.trainer import TOL
@@ -117,6 +118,9 @@ def solve(problem: BoltzmannProblem, *, tol: float = 1e-10) -> BoltzmannSolution
 
     `tol` is how far one more iteration may move an overlap. Of several fixed points the one of greatest training
     likelihood is taken.
+
+    Raises:
+        SolveError: where the iteration does not come to rest, or does not on the coarser grid behind the error bars.
     """
     tol = TOL.checked("tol", tol)
     if isinstance(problem.hidden, GaussianUnits):
@@ -127,7 +131,10 @@ def solve(problem: BoltzmannProblem, *, tol: float = 1e-10) -> BoltzmannSolution
         must_be_supported(problem)
         found = fixed_point(problem, tol)
         coarse = nearby(problem, found.overlaps, COARSER)
-        beside = found if coarse is None else coarse
+        if coarse is None:
+            what = "A coarser grid, by which error bars are judged, leaves the possible overlaps."
+            raise SolveError(what, "Use more <alpha> or <signal>.", found)
+        beside = coarse
     ordered = found._replace(overlaps=in_order(problem, found.overlaps))
     values, others = observed(problem, ordered), observed(problem, beside, COARSER)
     bars = {

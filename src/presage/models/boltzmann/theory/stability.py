@@ -149,18 +149,21 @@ def onset_samples(problem: BoltzmannProblem) -> float:
 
 
 def _crossing(problem: BoltzmannProblem, field: str, begin: float, most: float | None) -> float:
-    """Where replica symmetry gets stable as a field of the problem grows; infinite where it never is."""
+    """Where replica symmetry gets stable as a field of the problem grows.
+
+    It is infinite where it never is, and nan where no place that was looked at could be solved.
+    """
     if problem.units > SUPPORTED:
         return nan
     if _left_over(problem):
         return inf
-    place, found = begin, None
+    place, found, solved = begin, None, False
     while found is None or _excess(found) >= 0.0:
         place *= STEP
         if most is not None and place > most:
-            return inf
+            return inf if solved else nan
         try:
-            found = fixed_point(problem.replace(**{field: place}), SETTLED)
+            found, solved = fixed_point(problem.replace(**{field: place}), SETTLED), True
         except SolveError:
             found = None
     last = found
