@@ -28,15 +28,26 @@ class Recovery(Columns):
     d: int | None  # dimension of the target, where it has one: number of its eigenvalues
     relative_error: float  # of alpha
     notes: tuple[str, ...] = field(default=(), repr=False)
+    order: str = field(default="the largest first", repr=False)  # of the features, in words
+    strength: str = field(default="its eigenvalue in the target", repr=False)  # what s is, in words
+    counted_by: str = field(default="d^2 at the d that you mean", repr=False)  # what alpha times is n, in words
 
     @classmethod
     def of_thresholds(
-        cls, problem: Any, s: Floats, each: Floats, *, relative_error: Any, notes: tuple[str, ...], margin: float = 10.0
+        cls,
+        problem: Any,
+        s: Floats,
+        each: Floats,
+        *,
+        relative_error: Any,
+        notes: tuple[str, ...],
+        margin: float = 10.0,
+        **words: str,
     ) -> Recovery:
         """Where every feature is learned from its threshold on and none is forgotten; infinite ones are never learned.
 
         `relative_error` is one for all, or one each; `margin` is how far before the first crossing and beyond the last
-        is said to be followed.
+        is said to be followed. `words` are `order`, `strength` and `counted_by`, where a model has its own.
         """
         seen = np.flatnonzero(np.isfinite(each))
         order = seen[np.argsort(each[seen], kind="stable")]
@@ -53,6 +64,7 @@ class Recovery(Columns):
             d=None,
             relative_error=float(errors.max(initial=0.0)),
             notes=notes,
+            **words,
         )
 
     @property
@@ -60,8 +72,8 @@ class Recovery(Columns):
         """The columns in words; the number of samples is one where the target has a dimension."""
         n = {"n": f"number of samples at d = {self.d}"} if self.d is not None else {}
         return {
-            "feature": "number of the feature, the largest first",
-            "eigenvalue": "its eigenvalue in the target",
+            "feature": f"number of the feature, {self.order}",
+            "eigenvalue": self.strength,
             "alpha": "samples over what alpha counts by, where it happens",
             **n,
             "learned": "whether it is learned from here on, or forgotten",
@@ -81,7 +93,7 @@ class Recovery(Columns):
     def _dimension(self) -> int:
         if self.d is None:
             reason = "its features have weights and no number, so that alpha stands for any n"
-            remedy = "Use `alpha`, times d^2 at the d that you mean."
+            remedy = f"Use `alpha`, times {self.counted_by}."
             raise checks.complaint("target", "be made of d eigenvalues of equal weight", reason, self.d, remedy)
         return self.d
 

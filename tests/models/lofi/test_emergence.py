@@ -205,6 +205,10 @@ def test_recovery_has_a_crossing_for_each_feature():
     found = ps.recovery(ps.lofi(THREE, alpha=1.0))
     assert list(found.feature) == [1, 2, 3]
     assert found.alpha == pytest.approx([0.869, 0.935, 3.013], abs=6e-4)
+    assert found.meanings["feature"] == "number of the feature, in the order of the link"
+    assert found.meanings["eigenvalue"] == "second moment of the labels along it, theta"
+    with pytest.raises(ps.InputError, match="Use `alpha`, times the number D of coordinates"):
+        _ = found.n
 
 
 def test_recovery_is_in_the_order_of_the_samples_and_leaves_out_what_is_never_seen():

@@ -257,7 +257,8 @@ def test_two_layers_of_three_classes(lift):
     X = rng.standard_normal((300, 4))
     y = np.argmax(X[:, :3] ** 2, axis=1)
     fitted = ps.LoFiClassifier((2, 9), lift=(lift, "linear"), width=200, readout_width=300, random_state=0).fit(X, y)
-    assert fitted.layers_[1].lift.width == 9  # two directions and a first moment of each class
+    second: Any = fitted.layers_[1]
+    assert second.lift.width == 9  # two directions and a first moment of each class
     assert fitted.transform(X).shape[1] == 9 + 3
     with pytest.raises(ValueError, match="`features` must be at most 9 in layer 2"):
         ps.LoFiClassifier((2, 10), lift=(lift, "linear"), width=200).fit(X, y)

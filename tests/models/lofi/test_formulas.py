@@ -129,7 +129,7 @@ def test_lift_and_kernel():
     A = np.linalg.inv(root) @ B[:, order]
     found = kernel.selected(y, 3, "size", rng)
     assert found.values == pytest.approx(values[order], rel=1e-6)
-    ours, theirs = kernel.rows(x) @ found.vectors, np.array([[G(a, b) for b in X] for a in x]) @ A
+    ours, theirs = kernel.features(x, found.vectors), np.array([[G(a, b) for b in X] for a in x]) @ A
     assert np.abs(ours) == pytest.approx(np.abs(theirs), rel=1e-4)
 
 

@@ -128,7 +128,8 @@ class LoFiConvolution(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         reason, remedy = "it is the number of random filters", "Use for example <width=200>."
         width = checks.integer("width", self.width, at_least=1, reason=reason, remedy=remedy)
         remedy = "Use for example <features=4>, or <features=(8, 4)> for two layers."
-        listed = list(self.features) if is_list(self.features) else [self.features]
+        given: Any = self.features
+        listed = list(given) if is_list(given) else [given]
         if not isinstance(self.first_moment, bool | np.bool_):
             reason = "it is switched on or off"
             how = "Use <first_moment=True> or <first_moment=False>."

@@ -45,7 +45,7 @@ def row_sizes(h: Floats, activation: Activation) -> Floats:
     """Norm of the random features of each input: root of the kernel of it with itself."""
     square = np.einsum("ij,ij->i", h, h)
     own = 0.5 * square if activation == "relu" else 0.25 * square - np.sqrt(square) / pi + 0.5 / pi
-    return np.sqrt(np.maximum(own, TINY))
+    return np.asarray(np.sqrt(np.maximum(own, TINY)))
 
 
 @final

@@ -23,4 +23,7 @@ def recovery(problem: LoFiProblem) -> Recovery:
         found.alpha,
         relative_error=found.bars / each,
         notes=tuple(line for line in found.caveats if line not in problem.notes),
+        order="in the order of the link",
+        strength="second moment of the labels along it, theta",
+        counted_by="the number D of coordinates that you mean",
     )
