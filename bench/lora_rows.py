@@ -27,7 +27,7 @@ ITERATIONS = 30  # of a damped iteration, as one would write it
 
 
 def rows(*, quick: bool = False) -> list[dict[str, Any]]:
-    """What is named in the requirements: a linear point, a softmax point; and a trained pair, a point of Bayes."""
+    """What a user waits for: a linear point, a softmax point; and a trained pair, a point of Bayes."""
     short = [linear_point(), softmax_point()]
     return short if quick else [*short, bayes_point(), trained_pair()]
 

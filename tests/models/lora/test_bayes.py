@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import presage as ps
+from presage.models.lora.bayes import optimal
 from presage.models.lora.bayes.linear_posterior import linear_moments
 from presage.models.lora.bayes.optimal import fixed_point
 from presage.models.lora.bayes.pair_posterior import pair_moments
@@ -230,6 +231,25 @@ def test_where_the_posterior_is_not_known(problem, sentence):
     for verb in (ps.bayes_optimal, ps.thresholds):
         with pytest.raises(ValueError, match=re.escape(sentence)):
             verb(problem)
+
+
+def test_the_rank_of_the_adapter_plays_no_part():
+    """The best of all methods has no adapter: columns beside the target's change neither it nor its threshold."""
+    one, two = (ps.bayes_optimal(problem_of(alpha=4.0, rank=rank), accuracy=0.05) for rank in (1, 2))
+    assert (one.q, one.weak_recovery) == (two.q, two.weak_recovery)
+
+
+def test_one_token_with_little_noise_may_jump(monkeypatch):
+    """What counts as little is raised here: really little noise takes long."""
+
+    def caveats(T):
+        before = ps.linear_attention(LAW, alpha=0.5, weight_decay=0.1, noise=0.5, n_tokens=T)
+        return ps.bayes_optimal(ps.lora(before, alpha=4.0, weight_decay=0.5), accuracy=0.1).caveats
+
+    assert not any("may jump" in line for line in caveats(1))
+    monkeypatch.setattr(optimal, "ABRUPT", 10.0)
+    assert any("the overlap may jump as samples are added" in line for line in caveats(1))
+    assert not any("may jump" in line for line in caveats(2))
 
 
 def test_a_softmax_has_an_overlap_and_no_test_error():

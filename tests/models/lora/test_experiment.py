@@ -142,5 +142,9 @@ def test_message_passing_is_for_one_column_of_a_linear_output():
     posterior = ps.LinearPosterior(1.0, 0.5, 1.0)
     with pytest.raises(ValueError, match="message passing is known for one column and a linear output"):
         ps.simulate(problem_of(ps.attention), d=20, seeds=1, trainer=ps.PosteriorAMP(posterior))
+    with pytest.raises(ValueError, match="`starts` must be left out here: message passing has one small random start"):
+        ps.simulate(problem_of(), d=20, seeds=1, starts=4, trainer=ps.PosteriorAMP(posterior))
+    with pytest.raises(ValueError, match='`keep` must be "weights": that is what'):
+        ps.simulate(problem_of(), d=20, seeds=1, keep="history", trainer=ps.PosteriorAMP(posterior))
     with pytest.raises(ValueError, match="`posterior` must be a SamplePosterior"):
         ps.PosteriorAMP(3)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import presage as ps
+from presage.models.lora.theory import recalibration
 
 LAW = ps.MarchenkoPastur(0.5)
 
@@ -41,6 +42,15 @@ def test_the_best_factor_of_a_softmax_is_below_the_linear_one():
     assert 0.6 < best.problem.recalibration < 0.85
     linear = ps.solve(problem.replace(recalibration=slope))
     assert linear.test_error > best.test_error + 5.0 * best.error_bars["test_error"]
+
+
+def test_a_factor_at_an_end_of_the_range_is_told(monkeypatch):
+    before = ps.linear_attention(LAW, alpha=0.2, weight_decay=0.4, noise=0.5)
+    problem = ps.lora(before, alpha=3.0, weight_decay=0.5, selection=0.5)
+    assert not any("end of the range" in line for line in ps.best_recalibration(problem, accuracy=0.02).caveats)
+    monkeypatch.setattr(recalibration, "FARTHEST", 0.8)
+    found = ps.best_recalibration(problem, accuracy=0.02)
+    assert any("least at an end of the range of factors" in line for line in found.caveats)
 
 
 def test_only_a_fine_tuning_is_recalibrated():

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import presage as ps
+from presage.models.lora.theory import solution
+from presage.models.lora.theory.averages import rule_of
+from presage.models.lora.theory.errors import Measured
+from presage.models.lora.theory.pretrained import pretrained
+from presage.models.lora.theory.state_evolution import settled_on, start_of
 
 LAW = ps.MarchenkoPastur(0.5)
 
@@ -107,3 +113,36 @@ def test_where_samples_jump_nothing_is_predicted():
     trusted = ps.solve(problem.replace(alpha=3.0))
     assert trusted.jump < 0.02
     assert trusted.caveats == ()
+
+
+def test_spare_columns_have_a_caveat_of_their_own():
+    found = ps.solve(linear(rank=2, alpha=8.0), accuracy=0.05)
+    assert (
+        sum("spare columns fit noise, and replica symmetry is approximate there" in one for one in found.caveats) == 1
+    )
+    equal = ps.solve(linear(rank=2, target_rank=2, alpha=8.0), accuracy=0.05)
+    assert not any("spare columns" in one for one in equal.caveats)
+
+
+def test_a_selection_by_its_second_moment_is_no_better_than_its_bars():
+    """Only the second moment of selected scores enters a linear output; a softmax draws them."""
+    found = ps.solve(linear(selection=0.1))
+    assert any("only the second moment enters" in line for line in found.caveats)
+    for name in ("overlap", "test_error", "gain", "norm", "train_loss"):
+        assert found.error_bars[name] >= 1e-3 * abs(getattr(found, name))
+    assert not any("second moment" in line for line in ps.solve(softmax(selection=0.1), accuracy=0.02).caveats)
+
+
+def judged(jump: Measured) -> ps.LoraSolution:
+    """A solution of a few points whose jumps are told to be these."""
+    problem, stage = linear(), pretrained(linear().pretraining)
+    point = settled_on(problem, rule_of(problem, stage.numbers, 2**8, 0), start_of(problem))
+    measured = solution.measured_at(problem, stage.numbers, [point, point], 2**8) | {"jump": jump}
+    return solution._judged(problem, stage, measured, {}, [point], 2**8, throw=True)
+
+
+def test_jumps_that_are_no_number_are_refused_and_uncertain_ones_told():
+    with pytest.raises(ps.SolveError, match="Samples jump between minima"):
+        judged(Measured(np.nan, 0.001))
+    assert any("cannot be told" in line for line in judged(Measured(0.01, 0.03)).caveats)
+    assert judged(Measured(0.01, 0.005)).caveats == ()

@@ -159,6 +159,7 @@ ORACLE_ERROR = Observable(
     "error of the best adapter",
     formula=r"\mathbb E\, \|y_{\mathrm{new}} - \hat y_{\mathrm{new}}(w = w_0)\|_F^2",
     brief=False,
+    correction=0.5,
     fluctuation=0.5,
 )
 GAIN = Observable(
@@ -166,6 +167,7 @@ GAIN = Observable(
     "part of the way from the frozen error to the oracle's",
     "gain",
     formula=r"(E_{\mathrm{frozen}} - E)/(E_{\mathrm{frozen}} - E_{\mathrm{oracle}})",
+    correction=0.5,
     fluctuation=0.5,
 )
 TRAIN_LOSS = Observable(

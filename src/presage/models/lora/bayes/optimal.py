@@ -25,6 +25,7 @@ NODES = (2**9, 2**11, 2**13)  # of each rule
 NOTHING, ALL = 1e-5, 1e-9  # of q/q_0: below, nothing is known; short of 1 by this, everything is
 CLOSE = 1e-6  # of q/q_0, of the root
 NEAR = 0.05  # relative distance of alpha from its threshold within which finite sizes smear it
+ABRUPT = 0.01  # of the squared strength: with one token and less noise than this q may jump
 CLEAN = 1e-6  # of the squared strength: less noise than this leaves nothing to estimate
 
 
@@ -114,6 +115,11 @@ def bayes_optimal(problem: LoraProblem, *, accuracy: float = 3e-3) -> LoraBayes:
     said = list(stage.caveats)
     if abs(problem.alpha / threshold - 1.0) < NEAR:
         said.append(f"alpha is within {NEAR:.0%} of {threshold:.4g}, where the new task is first seen.")
+    if problem.n_tokens == 1 and noise < ABRUPT * q_0**2:
+        said.append(
+            f"one token and an effective noise of {noise:.2g}: the overlap may jump as samples are added, and more "
+            "than one value of it may solve the equations. The threshold is where knowing nothing becomes unstable."
+        )
     q_bar, m_bar = stage.bars
     slope, T = stage.numbers.slope, problem.n_tokens
     noise_bar = slope**2 * q_bar + 2.0 * slope * m_bar + 1e-12 * noise
@@ -171,8 +177,8 @@ def fixed_point(alpha: float, rule: SampleBeliefs, near: tuple[float, float] = (
 
 def noise_left(problem: LoraProblem, before: Pretrained) -> float:
     """The effective noise, or a complaint about a problem whose least error is not known."""
-    if problem.rank != 1 or problem.target_rank != 1:
-        reason, remedy = "the posterior is known for one new column", "Use <target_rank=1> and <rank=1>."
+    if problem.target_rank != 1:
+        reason, remedy = "the posterior is known for one new column", "Use <target_rank=1>."
         raise checks.complaint("target_rank", "be 1 here", reason, problem.target_rank, remedy)
     if problem.reuse != "nothing":
         reason = "the posterior is known for sequences that the frozen layer has not seen"

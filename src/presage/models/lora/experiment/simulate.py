@@ -25,6 +25,7 @@ from presage.protocol.trainer import Trainer
 from presage.training.lbfgs import LBFGS
 from presage.training.ordered_sums import one_blas_thread
 
+STARTS = 4  # of an adapter, unless it is asked for others
 HOVERING = 0.05  # relative steps of message passing below this are the fluctuations of a finite size
 
 
@@ -35,7 +36,7 @@ def simulate(
     seeds: int | Sequence[int] = 8,
     trainer: Trainer | None = None,
     pretrainer: Trainer | None = None,
-    starts: int = 4,
+    starts: int | None = None,
     n_test: int = 20_000,
     keep: str | Sequence[str] = (),
     processes: int | None = None,
@@ -50,7 +51,8 @@ def simulate(
         seeds: how many adapters (seeds 0, 1, ...), or the seeds themselves; each has a layer of its own.
         trainer: of the adapter: `LBFGS` (the default), or `PosteriorAMP`, which finds the posterior mean.
         pretrainer: of the layer, any that its model takes: `AMP` (the default), `LBFGS`, `Adam` ...
-        starts: from how many places the adapter is trained, a spectral one and random ones; the lowest loss is kept.
+        starts: from how many places the adapter is trained (4), a spectral one and random ones; the lowest loss is
+            kept. Message passing has one start of its own, and takes none.
         n_test: fresh samples for the errors, drawn in blocks.
         keep: "weights" keeps the w of every adapter and the new target, "history" the loss against the time.
         processes: how many pairs are trained at a time; the numbers do not depend on it.
@@ -101,9 +103,10 @@ class AdapterSetting(Setting):
 
     @property
     def kept_bytes(self) -> dict[str, float]:
-        """W and the new target; and a row of two numbers for each step."""
+        """W and the new target; and a row of two numbers for each step, where a loss is minimised."""
         columns = self.problem.rank + self.problem.target_rank
-        return {"weights": 8.0 * self.d * columns, "history": 16.0 * getattr(self.trainer, "steps", 0)}
+        kept = {"weights": 8.0 * self.d * columns, "history": 16.0 * getattr(self.trainer, "steps", 0)}
+        return kept if self.trainer.minimises else {"weights": kept["weights"]}
 
     @property
     def size(self) -> str:
@@ -248,6 +251,11 @@ def _setting(problem: LoraProblem, d: Any, trainer: Any, pretrainer: Any, starts
             trainer,
             "Use <trainer=LBFGS()>.",
         )
+    if isinstance(trainer, PosteriorAMP) and starts is not None:
+        reason = "message passing has one small random start of its own, and no loss to choose between several by"
+        raise checks.complaint("starts", "be left out here", reason, starts, "Leave it out.")
+    if starts is None:
+        starts = 1 if isinstance(trainer, PosteriorAMP) else STARTS
     counts = {
         "starts": (starts, "adapters are trained from so many places"),
         "n_test": (n_test, "errors are means over them"),

@@ -28,6 +28,7 @@ FINER = 4  # points of a rule for errors of fresh samples, which are cheap, over
 ROUNDING = 1e-7  # relative, of everything
 AIMED_AT = {"overlap": 1.0, "test_error": 4.0}  # error bars over the accuracy that is asked for
 REFUSED, DOUBTFUL = 0.05, 0.02  # part of the response that is jumps
+BY_MOMENTS = 1e-3  # relative, what the second moment of selected scores leaves open where they are taken for Gaussian
 COLUMNS = ("m", "q", "v")
 
 
@@ -110,7 +111,7 @@ def solve(problem: LoraProblem, *, accuracy: float = 1e-3, throw: bool = True) -
         points = [settled_on(problem, rule, start, tol=tol) for rule in rules]
         measured = measured_at(problem, before, points, FINER * nodes)
         start = _mean([point.overlaps for point in points])
-        if unsettled(points) > SETTLED_COARSE or jumps(measured) > REFUSED:
+        if unsettled(points) > SETTLED_COARSE or not jumps(measured) <= REFUSED:
             break  # finer rules would only say so more precisely
         if all(measured[name].bar <= times * accuracy * abs(measured[name].mean) for name, times in AIMED_AT.items()):
             break
@@ -125,8 +126,9 @@ def measured_at(problem: LoraProblem, before: Pretrained, points: Sequence[Point
 
 
 def jumps(measured: dict[str, Measured]) -> float:
-    """The part of the response that is jumps, beyond its error bar."""
-    return max(abs(measured["jump"].mean) - measured["jump"].bar, 0.0)
+    """The part of the response that is jumps, beyond its error bar; not a number where it is none."""
+    beyond = abs(measured["jump"].mean) - measured["jump"].bar
+    return 0.0 if beyond <= 0.0 else beyond
 
 
 def unsettled(points: Sequence[Point]) -> float:
@@ -198,7 +200,14 @@ def _judged(
         means[name], bars[name] = mean, sqrt(spread**2 + shifted.get(name, 0.0) ** 2) + ROUNDING * abs(mean)
     jump, residual = jumps(measured), unsettled(points)
     said, failure = list(stage.caveats), None
-    if jump > REFUSED:
+    if problem.linear and problem.selection < 1.0:
+        for name in bars.keys() & {"overlap", "test_error", "gain", "norm", "train_loss", *COLUMNS}:
+            bars[name] = max(bars[name], BY_MOMENTS * abs(means[name]))
+        said.append(
+            "of selected scores only the second moment enters for a linear output: overlap and errors are good to "
+            f"about {BY_MOMENTS:g}."
+        )
+    if not jump <= REFUSED:
         failure = (
             f"Samples jump between minima: {jump:.2g} of the response is jumps (above {REFUSED:g}), and the "
             "replica-symmetric prediction is off there.",
@@ -209,17 +218,22 @@ def _judged(
             f"The overlaps of the adapter do not settle (they still move by {residual:.1e}).",
             "Use a larger <alpha> or <weight_decay>.",
         )
-    elif jump > DOUBTFUL:
+    elif not measured["jump"].bar <= DOUBTFUL:
+        said.append(
+            f"whether samples jump between minima cannot be told: the error bar of that part of the response is "
+            f"{measured['jump'].bar:.2g} (above {DOUBTFUL:g})."
+        )
+    if failure is None and jump > DOUBTFUL:
         said.append(
             f"{jump:.2g} of the response is jumps of samples between minima (above {DOUBTFUL:g}): overlap and norm may "
             "be off by a part of that."
         )
     if means["replicon"] >= 1.0:
-        spare = problem.rank > problem.target_rank
-        what = (
-            "the spare columns fit noise, and their size is some 5 % too large" if spare else "it is approximate here"
+        said.append(f"the replicon is {means['replicon']:.3g}, above 1: the prediction is not stable, and approximate.")
+    if problem.rank > problem.target_rank:
+        said.append(
+            "spare columns fit noise, and replica symmetry is approximate there (5 % too large where it was measured)."
         )
-        said.append(f"the replicon is {means['replicon']:.3g}, above 1: the prediction is not stable, and {what}.")
     if problem.reuse != "nothing":
         said.append("sequences are reused: the prediction is for far fewer of them than the pre-training had.")
     named: dict[str, Any] = {name: mean for name, mean in means.items() if name not in COLUMNS}
