@@ -58,23 +58,6 @@ def overlaps_of(conjugates: Conjugates, q_0: Floats) -> Overlaps:
 
 
 def settled(
-    start: Overlaps, step: Callable[[Overlaps], Overlaps], *, tol: float, most: int, damping: float = 1.0
-) -> Settled:
-    """Repeat a step until nothing moves by more than `tol`, or `most` times; each goes `damping` of its way.
-
-    Who asks looks at the residual: an iteration that did not come to rest is no answer.
-    """
-    now, residual = start, np.inf
-    for count in range(1, most + 1):
-        new = step(now)
-        residual = change(now, new)
-        now = Overlaps(*((1.0 - damping) * old + damping * fresh for old, fresh in zip(now, new, strict=True)))
-        if not residual > tol:  # one that is not a number ends it as well
-            return Settled(now, count, residual)
-    return Settled(now, most, residual)
-
-
-def settled_faster(
     start: Overlaps,
     step: Callable[[Overlaps], Overlaps],
     allowed: Callable[[Overlaps], bool],
@@ -83,10 +66,11 @@ def settled_faster(
     most: int,
     memory: int = 4,
 ) -> Settled:
-    """The same fixed point in fewer steps: the next place is where the last few steps, made straight, would vanish.
+    """Repeat a step until nothing moves by more than `tol`, or `most` times, in fewer of them than it would take alone.
 
-    The combination of the last `memory` places whose step is shortest (Anderson's) is taken where it is `allowed`, and
-    half of a plain step where it is not.
+    The next place is where the last few steps, made straight, would vanish: the combination of the last `memory` places
+    whose step is shortest (Anderson's) where it is `allowed`, and half of a plain step where it is not. Who asks looks
+    at the residual: an iteration that did not come to rest is no answer.
     """
     shapes = [part.shape for part in start]
     cuts = np.cumsum([part.size for part in start])[:-1]

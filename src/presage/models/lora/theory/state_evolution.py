@@ -9,7 +9,7 @@ import numpy as np
 from presage.laws.spectral_law import Floats
 from presage.models.lora.problem import LoraProblem
 from presage.models.lora.theory.averages import Averages, SampleRule
-from presage.solving.vector_state_evolution import Conjugates, Overlaps, overlaps_of, settled_faster
+from presage.solving.vector_state_evolution import Conjugates, Overlaps, overlaps_of, settled
 
 TOL = 1e-7  # relative change of an overlap that ends the iteration
 MOST = 80
@@ -133,7 +133,7 @@ def settled_on(problem: LoraProblem, rule: SampleRule, start: Overlaps, *, tol: 
 
     here, residual = start, np.inf
     for _ in range(ROUNDS if rule.searches else 1):
-        found = settled_faster(here, step, lambda state: allowed(problem, state), tol=tol, most=MOST)
+        found = settled(here, step, lambda state: allowed(problem, state), tol=tol, most=MOST)
         here, residual, everywhere = found.overlaps, found.residual, True
         if found.steps <= 2:
             break
