@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import numpy as np
+
 import presage as ps
 from presage.models.lora.problem import LoraProblem
 from presage.models.lora.theory.averages import rule_of
@@ -9,6 +13,7 @@ from presage.models.lora.theory.errors import Measured
 from presage.models.lora.theory.pretrained import Pretrained
 from presage.models.lora.theory.solution import measured_at
 from presage.models.lora.theory.state_evolution import Point, settled_on, start_of
+from presage.solving.vector_state_evolution import Overlaps, Settled, change
 
 LAW = ps.MarchenkoPastur(0.5)
 
@@ -47,3 +52,17 @@ def measured(problem: LoraProblem, before: Pretrained, nodes: int, rules: int = 
 def agrees(found: Measured, value: float, within: float = 0.0) -> bool:
     """Whether a value is within the error bar, or within that and the digits that it was told with."""
     return abs(found.mean - value) <= found.bar + within
+
+
+def plainly_settled(
+    start: Overlaps, step: Callable[[Overlaps], Overlaps], *, tol: float, most: int, damping: float = 1.0
+) -> Settled:
+    """The iteration without any mixing: each step goes `damping` of its way."""
+    now, residual = start, np.inf
+    for count in range(1, most + 1):
+        new = step(now)
+        residual = change(now, new)
+        now = Overlaps(*((1.0 - damping) * old + damping * fresh for old, fresh in zip(now, new, strict=True)))
+        if not residual > tol:
+            return Settled(now, count, residual)
+    return Settled(now, most, residual)

@@ -14,8 +14,8 @@ from presage.models.lora.theory.state_evolution import (
     start_of,
     stein_derivatives,
 )
-from presage.solving.vector_state_evolution import Conjugates, overlaps_of, settled
-from tests.models.lora.fixed_points import agrees, layer, linear, measured, only_noise, points, softmax
+from presage.solving.vector_state_evolution import Conjugates, overlaps_of
+from tests.models.lora.fixed_points import agrees, layer, linear, measured, only_noise, plainly_settled, points, softmax
 
 
 @pytest.mark.parametrize(
@@ -83,9 +83,9 @@ def test_without_a_gauge_two_columns_never_settle(monkeypatch):
     angle = 0.3
     turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
     turned = turned._replace(m=turn @ turned.m)
-    fixed = settled(turned, step, tol=1e-5, most=40)
+    fixed = plainly_settled(turned, step, tol=1e-5, most=40)
     monkeypatch.setattr(state_evolution, "in_gauge", lambda c: c)
-    free = settled(turned, step, tol=1e-5, most=40)
+    free = plainly_settled(turned, step, tol=1e-5, most=40)
     assert fixed.residual < 1e-3
     assert free.residual > 10.0 * fixed.residual
 
@@ -112,7 +112,7 @@ def test_every_start_leads_to_the_same_point(start):
         return overlaps_of(c, np.eye(1))
 
     other = start_of(problem)._replace(m=np.array([[start]]))
-    found = settled(other, step, tol=1e-8, most=200, damping=0.5).overlaps
+    found = plainly_settled(other, step, tol=1e-8, most=200, damping=0.5).overlaps
     assert np.ravel(found) == pytest.approx(np.ravel(usual), rel=1e-5)
 
 
@@ -126,7 +126,7 @@ def test_damping_and_mixing_end_at_one_point():
         c = conjugates_of(problem, rule.averages(overlaps), overlaps, derivative=True)
         return overlaps_of(c, np.eye(1))
 
-    plain = settled(start_of(problem), step, tol=1e-9, most=200, damping=0.5)
+    plain = plainly_settled(start_of(problem), step, tol=1e-9, most=200, damping=0.5)
     assert plain.residual < 1e-8
     assert np.ravel(plain.overlaps) == pytest.approx(np.ravel(quick), rel=1e-6)
 
