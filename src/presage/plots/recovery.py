@@ -57,7 +57,7 @@ def _features(axes: Any, found: Recovery) -> None:
         axes.plot(where, feature, "x", color=ORANGE, markersize=3.5, label="forgotten", zorder=3)
     _along(axes, found)
     _up_to(axes, len(found.s))
-    axes.set_ylabel("feature, the largest first")
+    axes.set_ylabel(f"feature, {found.order}")
 
 
 def _intervals(at: Floats, learned: Any, end: float) -> list[tuple[float, float]]:
