@@ -310,6 +310,16 @@ def anything(value: Any) -> Any:
         (lambda: ps.gradient_alignment(THREE, width=2), "`width` must be a whole number >= 3"),
         (lambda: ps.layer_errors(ps.lofi(THREE, alpha=9.0, tail=1.0), d=50), "`tail` must be zero here"),
         (lambda: ps.layer_errors(ps.lofi(THREE, alpha=1.0), d=50), "`alpha` must be larger"),
+    ],
+)
+def test_wrong_experiments_are_told_in_a_sentence(made, said):
+    with pytest.raises(ValueError, match=said):
+        made()
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
         (lambda: ps.LoFiConvolution((8, 8)).fit(*digits()), "`shape` must be three numbers"),
         (lambda: ps.LoFiConvolution((1, 8, 8), size=2).fit(*digits()), "`size` must be odd"),
         (lambda: ps.LoFiConvolution((1, 8, 8), features=300).fit(*digits()), "`features` must be a whole number >= 1"),
@@ -326,7 +336,8 @@ def anything(value: Any) -> Any:
         (lambda: ps.network_alignment(THREE, n_test=10), "`n_test` must be a whole number >= 200: regressions are"),
     ],
 )
-def test_wrong_experiments_are_told_in_a_sentence(made, said):
+def test_wrong_networks_are_told_in_a_sentence(made, said):
+    pytest.importorskip("torch")
     with pytest.raises(ValueError, match=said):
         made()
 
