@@ -85,7 +85,7 @@ def test_every_kind_of_fine_tuning(name):
     ("right", "wrong"),
     [
         (linear(reuse="noise", alpha=2.5), linear(alpha=2.5)),
-        (softmax(), softmax(recalibration=0.75)),
+        (softmax(), softmax(recalibration=0.5)),
         (linear(), linear(strength=1.2)),
         (softmax(selection=0.1, alpha=5.0), softmax(alpha=5.0)),
     ],
