@@ -56,6 +56,8 @@ def test_check_values_of_two_pipelines(T):
     for answer, overlap, error in zip(answers, found_overlaps, errors, strict=True):
         assert answer.overlap == pytest.approx(overlap, abs=answer.error_bars["overlap"] + 1e-5)
         assert answer.test_error == pytest.approx(error, abs=answer.error_bars["test_error"] + 1e-3)
+        gained, whole = answer.frozen_error - answer.test_error, answer.frozen_error - answer.oracle_error
+        assert answer.gain == pytest.approx(gained / whole, abs=1e-9)
 
 
 def test_the_error_of_reused_data_is_that_of_new_sequences():
