@@ -188,10 +188,10 @@ def simulate(
     emit({**content, "caveats": caveats}, networks_of(ensemble), human, json=json, csv=csv)
     if out is not None:
         write_kept(ensemble, out, quiet=json or csv)
-    _draw(plot, given, ensemble, quiet=json or csv)
+    draw(plot, given, ensemble, quiet=json or csv)
 
 
-def _draw(plot: Path | None, given: Given, result: Any, *, quiet: bool) -> None:
+def draw(plot: Path | None, given: Given, result: Any, *, quiet: bool) -> None:
     """The picture of a result, where one was asked for."""
     if plot is None:
         return
@@ -303,6 +303,17 @@ def seed_numbers(text: str) -> int | list[int]:
     return written
 
 
+def compared_seeds(text: str) -> int | list[int]:
+    """The same for networks that are set beside a prediction, of which there must be two."""
+    networks = seed_numbers(text)
+    if networks == 1:
+        raise CommandError(
+            "`--seeds` must be at least 2 here: one network has no standard error to compare by. "
+            f"Got --seeds {text}. Use for example --seeds 8."
+        )
+    return networks
+
+
 def _whole(name: str, text: str, example: str) -> list[int]:
     try:
         return [int(part) for part in text.split(",")]
@@ -333,12 +344,7 @@ def compare(
     import presage as ps
     from presage.protocol.comparison_table import compared, headings
 
-    sizes, networks = dimensions(given, d, USUAL_PAIR), seed_numbers(seeds)
-    if networks == 1:
-        raise CommandError(
-            "`--seeds` must be at least 2 here: one network has no standard error to compare by. "
-            f"Got --seeds {seeds}. Use for example --seeds 8."
-        )
+    sizes, networks = dimensions(given, d, USUAL_PAIR), compared_seeds(seeds)
     planned = plan(given, trainer, {"task": task, "processes": workers, "dtype": dtype, "storage": storage})
     given = given if planned.minimises else given.without_what_plays_no_part_in("bayes_optimal")
     given.must_answer(planned.verb)
@@ -369,7 +375,7 @@ def compare(
         "caveats": [*given.idle, *found.caveats, *(line for row in rows for line in silent(row))],
     }
     emit(content, rows, human, json=json, csv=csv)
-    _draw(plot, given, found, quiet=json or csv)
+    draw(plot, given, found, quiet=json or csv)
 
 
 def _cell(value: Any) -> numbers.Cell:

@@ -11,7 +11,7 @@ from presage.cli import grids
 from presage.cli.errors import CommandError, InterruptionError
 from presage.cli.options import Given, takes_problem
 from presage.cli.output import Csv, Json, Plot, check_format, check_picture, emit, heading, say, table, tell_caveats
-from presage.cli.training import PANEL, Workers, dimensions, seed_numbers, trainer_kind
+from presage.cli.training import PANEL, Workers, compared_seeds, dimensions, draw, trainer_kind
 from presage.protocol import numbers
 
 if TYPE_CHECKING:
@@ -76,12 +76,7 @@ def trajectory(
     for name, value in (("--seeds", seeds), ("--workers", workers)):
         if d is None and value is not None:
             raise CommandError(f"`{name}` is for networks, and none are trained. Add --d 50,100, or leave it out.")
-    sizes, count = ([], 0) if d is None else (dimensions(given, d, d), seed_numbers(seeds or "8"))
-    if d is not None and count == 1:
-        raise CommandError(
-            "`--seeds` must be at least 2 here: one network has no standard error to compare by. "
-            f"Got --seeds {seeds}. Use for example --seeds 8."
-        )
+    sizes, count = ([], 0) if d is None else (dimensions(given, d, d), compared_seeds(seeds or "8"))
     problem = given.problem()
     known = given.taken(ps.trajectory, {"trainer": trainer}, problem)
     options = {"trainer": _trainer(str(trainer), problem)} if known else {}
@@ -110,11 +105,7 @@ def trajectory(
     if sizes:
         content |= {"d": sizes, "agrees": found.agrees, "limit": found.limit}
     emit({**content, "columns": columns, "caveats": caveats}, rows, human, json=json, csv=csv)
-    if plot is not None:
-        from presage.cli import pictures
-        from presage.plots.plot import panels_of
-
-        pictures.draw(plot, given.title(), lambda: panels_of(found), quiet=json or csv)
+    draw(plot, given, found, quiet=json or csv)
 
 
 def _trainer(text: str, problem: Any) -> Any:

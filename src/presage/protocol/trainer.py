@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 TOL = Number("relative accuracy", above=0.0, at_most=1.0, reason="it is a relative accuracy", example=1e-5)
 STEPS = Number("most steps that are taken", at_least=1, whole=True, example=2000)
+# Of a trainer that is followed step by step, and ends after its steps whether it has settled or not.
+STEPS_TAKEN = Number("steps that are taken", at_least=1, at_most=1000, whole=True, example=20)
 DAMPING = Number("part of the old messages that is kept", at_least=0.0, at_most=0.99, example=0.3)
 
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import final
 
 from presage.protocol.fields import declared
-from presage.protocol.trainer import STEPS, Trainer
-
-MOST_STEPS = 1000
-TAKEN = replace(STEPS, words="steps that are taken", at_most=MOST_STEPS, example=20)
+from presage.protocol.trainer import STEPS_TAKEN, Trainer
 
 
 @final
@@ -22,4 +19,4 @@ class PlainAMP(Trainer):
     use `AMP`.
     """
 
-    steps: int = field(default=20, metadata=declared(TAKEN))
+    steps: int = field(default=20, metadata=declared(STEPS_TAKEN))
