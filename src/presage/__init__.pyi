@@ -1,3 +1,12 @@
+from .checkpoints.checkpoint_error import CheckpointError
+from .checkpoints.compare_weights import compare_weights
+from .checkpoints.head_report import HeadReport
+from .checkpoints.matrix_report import MatrixReport, read_matrix
+from .checkpoints.nulls.head_null import HeadNull
+from .checkpoints.read_head import read_head
+from .checkpoints.read_weights import read_weights
+from .checkpoints.weights_difference import WeightsDifference
+from .checkpoints.weights_report import WeightsReport
 from .laws.check_law import check_law
 from .laws.empirical import Empirical
 from .laws.gaussian_product import GaussianProduct
@@ -209,6 +218,7 @@ __all__ = [
     "Bulk",
     "CausalPooling",
     "Channel",
+    "CheckpointError",
     "Choice",
     "Comparison",
     "CompositionalEnsemble",
@@ -248,6 +258,8 @@ __all__ = [
     "GradientAlignment",
     "GradientLayers",
     "Hardmax",
+    "HeadNull",
+    "HeadReport",
     "HermiteLink",
     "HiddenUnits",
     "Huber",
@@ -278,6 +290,7 @@ __all__ = [
     "LoraThresholds",
     "LowDegreeFilter",
     "MarchenkoPastur",
+    "MatrixReport",
     "MeanPooling",
     "Model",
     "MultiIndexEnsemble",
@@ -363,6 +376,8 @@ __all__ = [
     "Trajectory",
     "TrajectoryComparison",
     "TrueInputs",
+    "WeightsDifference",
+    "WeightsReport",
     "WidthScaling",
     "attention",
     "attention_pooling",
@@ -381,6 +396,7 @@ __all__ = [
     "classify",
     "committee",
     "compare",
+    "compare_weights",
     "compositional",
     "declared",
     "dense_compositional",
@@ -409,6 +425,9 @@ __all__ = [
     "plot",
     "quadratic_network",
     "random_hierarchy",
+    "read_head",
+    "read_matrix",
+    "read_weights",
     "recovery",
     "rectangular_functionals",
     "ridgeless",

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from presage.checkpoints.head_report import HeadReport
+from presage.checkpoints.weights_report import WeightsReport
 from presage.plots.comparison import row_panel
 from presage.plots.elsewhere import elsewhere_panel
 from presage.plots.features import compared_panels, feature_panels
@@ -23,6 +25,7 @@ from presage.plots.thresholds import thresholds_panel
 from presage.plots.trajectory import compared_panels as followed_panels
 from presage.plots.trajectory import trajectory_panels
 from presage.plots.values import Value, values_panel
+from presage.plots.weights import head_panels, weights_panels
 from presage.protocol import checks
 from presage.protocol.columns import Columns
 from presage.protocol.comparison import Comparison
@@ -55,7 +58,8 @@ def plot(result: Any, *, ax: Any = None, show: str | Sequence[str] | None = None
     as a histogram with the fitted bulk and, beside it, the tail that was fitted;
     sequential recovery as the features against the samples and the staircase of their number; the features of a target
     as what is learned along each and its error, with the networks where they were compared; a trajectory as its
-    observables against the steps of the training, with the networks where they were compared;
+    observables against the steps of the training, with the networks where they were compared; the heads of a file of
+    weights as a map and their spectra, one head as its singular values beside those of random heads;
     the table of a sweep as curves with error bands, or as a map over two grids of numbers; a law as its density.
 
     Args:
@@ -103,6 +107,8 @@ def panels_of(result: Any, show: Sequence[str] = ()) -> list[Panel]:
         return [thresholds_panel(result, _chosen(result.observables, show) or result.observables)]
     if isinstance(result, SpectrumType | EnsembleType):
         return _of_type(result, show)
+    if isinstance(result, WeightsReport | HeadReport):
+        return _of_weights(result, show)
     if isinstance(result, Scaling):
         return _of_scaling(result, show)
     if isinstance(result, Result):
@@ -210,6 +216,13 @@ def _of_columns(table: Columns, show: Sequence[str]) -> list[Panel]:
     panels = {panel.name: panel for panel in drawn(table)}
     _chosen((), show, list(panels))
     return [panels[name] for name in show or panels]
+
+
+def _of_weights(report: WeightsReport | HeadReport, show: Sequence[str]) -> list[Panel]:
+    panels = head_panels(report) if isinstance(report, HeadReport) else weights_panels(report)
+    known = {panel.name: panel for panel in panels}
+    _chosen((), show, list(known))
+    return [known[name] for name in show or known]
 
 
 def _of_law(law: Any, show: Sequence[str], name: str = "") -> Panel:

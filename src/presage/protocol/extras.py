@@ -9,6 +9,7 @@ from presage.protocol import checks
 
 EXTRAS = {  # as pyproject.toml has them, without the versions
     "bench": ("cvxpy", "torch"),
+    "checkpoints": ("gguf", "onnx"),
     "cluster": ("dask-jobqueue", "distributed"),
     "docs": ("furo", "myst-nb", "sphinx"),
     "learn": ("scikit-learn",),

@@ -1,0 +1,76 @@
+"""ONNX graphs: what they do not tell is asked for, what contradicts them is refused, what is not followed is said."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("onnx")
+
+from presage.checkpoints.checkpoint_error import CheckpointError
+from presage.checkpoints.cutting.heads_of import heads_of
+from tests.checkpoints.cutting.graphs import Graph
+from tests.checkpoints.cutting.test_onnx import OUT, SIZE, W_K, W_Q, W_V, H, cut, must_be, plain
+
+
+def of_run_time(graph: Graph, W: np.ndarray) -> str:
+    """Heads whose number the graph computes when it runs."""
+    value = graph.node("Reshape", graph.node("MatMul", "x", graph.constant(W)), "mask")
+    return graph.node("Transpose", value, perm=[0, 2, 1, 3])
+
+
+def test_a_number_of_heads_that_the_graph_does_not_tell_is_asked_for(tmp_path):
+    graph = Graph()
+    graph.attention(of_run_time(graph, W_Q), of_run_time(graph, W_K))
+    checkpoint = graph.opened(tmp_path)
+    with pytest.raises(CheckpointError, match="Give heads="):
+        heads_of(checkpoint)
+    must_be(cut(checkpoint, heads=H), W_Q, W_K)
+    must_be(cut(checkpoint, head_dim=SIZE), W_Q, W_K)
+
+
+@pytest.mark.parametrize("numbers", [{"heads": 5}, {"head_dim": 4}, {"kv_heads": 2}])
+def test_numbers_that_contradict_the_graph_are_refused(tmp_path, numbers):
+    graph = Graph()
+    graph.attention(plain(graph, W_Q), plain(graph, W_K))
+    with pytest.raises(CheckpointError, match="20 outputs as 4 x 5"):
+        heads_of(graph.opened(tmp_path), **numbers)
+
+
+@pytest.mark.parametrize("argument", [{"family": "bert"}, {"fold_norm": True}])
+def test_what_needs_names_is_refused(tmp_path, argument):
+    graph = Graph()
+    graph.attention(plain(graph, W_Q), plain(graph, W_K))
+    with pytest.raises(CheckpointError, match=f"Leave {next(iter(argument))} out"):
+        heads_of(graph.opened(tmp_path), **argument)
+
+
+def test_attention_that_is_not_followed_is_said(tmp_path):
+    graph = Graph()
+    graph.attention(plain(graph, W_Q), "other", name="of_inputs")
+    graph.node("MultiHeadAttention", "x", "x", "x", name="whole", domain="com.microsoft", num_heads=4)
+    found = heads_of(graph.opened(tmp_path))
+    assert found.count == 0
+    reasons = {row.name: row.reason for row in found.skipped}
+    assert "its keys are not the product of a value with a constant matrix" in reasons["of_inputs"]
+    assert "one node (MultiHeadAttention)" in reasons["whole"]
+
+
+def test_a_norm_of_another_layer_is_not_passed(tmp_path):
+    """Queries that are a norm of projected values have no matrix of their own."""
+    graph = Graph()
+    value = graph.node("MatMul", "x", graph.constant(W_Q))
+    normed = graph.node("LayerNormalization", value, graph.constant(np.ones(OUT, np.float32)))
+    graph.attention(graph.heads(normed, H, SIZE), plain(graph, W_K))
+    assert len(heads_of(graph.opened(tmp_path)).skipped) == 1
+
+
+def test_numbers_that_are_none_leave_their_layer_out(tmp_path):
+    graph, bad = Graph(), W_K.copy()
+    bad[1, 1] = np.nan
+    graph.attention(plain(graph, W_Q), plain(graph, bad))
+    graph.attention(plain(graph, W_Q), plain(graph, W_V))
+    first, second = heads_of(graph.opened(tmp_path)).layers
+    assert first.heads == []
+    assert "1 of its numbers are NaN" in first.skipped[0].reason
+    must_be(second.heads, W_Q, W_V)
