@@ -14,7 +14,19 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from presage.cli import classify, figure, lookup, page, predictions, scaling, spectrum, sweep, training, trajectory
+from presage.cli import (
+    classify,
+    figure,
+    lookup,
+    page,
+    predictions,
+    scaling,
+    spectrum,
+    sweep,
+    training,
+    trajectory,
+    weights,
+)
 from presage.cli.errors import (
     DONE,
     FAILED,
@@ -169,6 +181,7 @@ for _module, _command, _cls in (
     (training, training.compare, ProblemCommand),
     (sweep, sweep.sweep, ProblemCommand),
     (classify, classify.classify, Command),
+    (weights, weights.weights, Command),
     (figure, figure.figure, Command),
     (page, page.page, Command),
     (lookup, lookup.where, Command),
