@@ -13,6 +13,7 @@ from fastapi import FastAPI, Request, WebSocket, WebSocketDisconnect
 from fastapi.responses import FileResponse, JSONResponse, PlainTextResponse, Response
 from fastapi.staticfiles import StaticFiles
 
+from presage.page.asked import FieldError
 from presage.page.bounds import BOUNDS, beyond
 from presage.page.conversation import Conversation
 from presage.page.described import described
@@ -21,6 +22,7 @@ from presage.page.origin import FOREIGN, header, is_own_host, is_own_origin
 from presage.page.pictures import FORMATS
 from presage.page.pool import AnswerError, Pool
 from presage.page.remembered import Remembered
+from presage.page.weights import own_folder, received, said_beside
 from presage.protocol.errors import InputError
 from presage.protocol.machine import available_cores
 
@@ -148,6 +150,17 @@ def make_app(*, host: str = "127.0.0.1", own: Sequence[str] = ()) -> FastAPI:
     async def values(request: Request, name: str = "", of: str = "") -> Response:
         content = await _body(request)
         return JSONResponse(await told_while(request, "values", name=name, of=of, content=content))
+
+    @app.post("/weights")
+    async def weights(request: Request, name: str = "") -> Response:
+        given = said_beside(request.query_params)
+        with own_folder() as folder:
+            place = await received(request.stream(), Path(folder), name)
+            return JSONResponse(await told_while(request, "weights", place=str(place), name=name, given=given))
+
+    @app.exception_handler(FieldError)
+    async def mistaken(_: Request, error: Exception) -> Response:
+        return JSONResponse({"message": str(getattr(error, "message", error))}, 422)
 
     @app.post("/npy")
     async def npy(request: Request) -> Response:

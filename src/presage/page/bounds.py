@@ -27,6 +27,7 @@ BOUNDS: Mapping[str, Bound] = MappingProxyType(
         "seeds": Bound(64, "the number of networks of one dimension", "Train more with `presage simulate`."),
         "points": Bound(200, "the number of points of a curve", "Ask for more with `presage curve`."),
         "side": Bound(60, "the number of points of one side of a map", "Ask for more with `presage sweep`."),
+        "weights": Bound(4_000_000_000, "the bytes of a file of weights", "Read it with `presage weights`."),
         "steps": Bound(200, "the number of steps that are followed", "Follow more with `presage trajectory`."),
         "values": Bound(10_000, "the number of values of a target", "Give more to `presage solve` as a .npy file."),
         "entries": Bound(

@@ -33,6 +33,7 @@ ANSWERS = {
     "npy": "presage.page.values:npy",
     "picture": "presage.page.pictures:picture",
     "figure": "presage.page.papers:figure_picture",
+    "weights": "presage.page.weights:weights",
     "papers": "presage.page.papers:papers",
     "words": "presage.page.papers:figure_words",
 }

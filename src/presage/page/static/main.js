@@ -14,6 +14,7 @@ import { startTaking } from "./taking.js";
 import { startTheme } from "./theme.js";
 import { startTraining } from "./training.js";
 import { startWay } from "./way.js";
+import { startWeights } from "./weights.js";
 
 const LOST = "The server does not answer. Trying again…";
 let isPreparing = false;
@@ -91,6 +92,7 @@ async function start() {
   startWay();
   startTaking();
   startPapers();
+  startWeights();
   startLearned();
   startAddress();
   readAddress(told.default);

@@ -1,0 +1,61 @@
+"""A file of weights in a real browser: dropped, shown as a map, a head by a click, and what is missing asked for."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.page import browser
+from tests.page.test_serve import started
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(browser.missing() is not None, reason=str(browser.missing()))]
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    with started(tmp_path_factory.mktemp("server")) as (_, address):
+        window = browser.Browser(tmp_path_factory.mktemp("browser"))
+        window.resize(1440, 1400)
+        window.open(f"{address}#model=attention&noise=0.5")
+        yield window
+        assert window.complaints() == []
+        window.end()
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("model")
+    rng = np.random.default_rng(0)
+    names = [f"encoder.layer.{n}.attention.self.{one}.weight" for n in range(2) for one in ("query", "key")]
+    arrays: dict[str, Any] = {name: rng.standard_normal((96, 120)) for name in names}
+    np.savez(folder / "model.npz", **arrays)
+    config = {"model_type": "bert", "num_attention_heads": 4, "hidden_size": 120}
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
+
+
+def until(page, script, wanted):
+    for _ in range(300):
+        if page.js(script) == wanted:
+            return
+        time.sleep(0.1)
+    assert page.js(script) == wanted
+
+
+def test_a_file_becomes_a_map_of_heads(page, files):
+    page.js("document.getElementById('weights-panel').open = true")
+    page.one("#weights-file").send_keys(str(files / "model.npz"))
+    until(page, "return document.activeElement.id", "weights-heads")  # no configuration: it is asked for
+    assert "heads" in page.text("#weights-message")
+    page.one("#weights-file").send_keys(str(files / "config.json"))
+    until(page, "return document.querySelectorAll('#weights-map .head').length", 8)
+    page.js("document.querySelectorAll('#weights-map .head')[6].click()")
+    assert page.text("#weights-head") == "layer 1 head 2: random"
+    assert "nothing tells it from random factors" in page.text("#weights-sentence")
+    assert page.js("return document.querySelectorAll('#weights-spectrum circle').length") == 24
+    page.resize(400, 900)
+    assert page.js("return document.documentElement.scrollWidth <= innerWidth + 1")
