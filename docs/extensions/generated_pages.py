@@ -31,6 +31,11 @@ ROOMS = {
         "What noise does to a spectrum, and ways to train: they know no model.",
         ("spectra", "training"),
     ),
+    "weights": (
+        "Weights",
+        "Files of weights: heads beside what noise shows.",
+        ("checkpoints",),
+    ),
     "views": (
         "Views",
         "A grid of problems as a table; any result as a picture, and as a file.",
@@ -328,7 +333,16 @@ def generate(app: Any) -> None:
     write(OUT / "equations.md", equations_page())
     write(OUT / "parts" / "departures.md", departures_table())
     write(OUT / "parts" / "models.md", model_sections.sections())
+    write(OUT / "parts" / "families.md", families_table())
     write(OUT / "gallery.md", gallery_page(OUT / "pictures"))
+
+
+def families_table() -> str:
+    """The families whose heads can be cut, a row each, from the table that cuts them."""
+    from presage.checkpoints.cutting.families import supported
+
+    rows = [f"| `{row.family}` | {row.models} | {row.layout} | {row.cut} |" for row in supported()]
+    return "\n".join(["| family | models | layout | cut |", "|---|---|---|---|", *rows, ""])
 
 
 def setup(app: Any) -> dict[str, bool]:
