@@ -52,6 +52,7 @@ def test_every_form_of_an_answer(report, tmp_path):
     assert list(report.heads["layer"]) == [0, 0, 1, 1]
     assert {"top", "stable_rank", "stable_rank_null", "balance", "q_random", "at_least", "verdict"} <= set(report.heads)
     assert "1 heads differ from random factors" in report.summary
+    assert "spectrum alone" not in report.summary  # said of heads that differ, and the spectrum of this one shows it
     assert report.skipped.empty
     assert report.matrices.empty
     json.dumps(report.as_dict(), allow_nan=True)

@@ -33,6 +33,7 @@ def files(tmp_path_factory):
     names = [f"encoder.layer.{n}.attention.self.{one}.weight" for n in range(2) for one in ("query", "key")]
     arrays: dict[str, Any] = {name: rng.standard_normal((96, 120)) for name in names}
     np.savez(folder / "model.npz", **arrays)
+    np.savez(folder / "another.npz", **arrays)
     config = {"model_type": "bert", "num_attention_heads": 4, "hidden_size": 120}
     (folder / "config.json").write_text(json.dumps(config))
     return folder
@@ -47,7 +48,8 @@ def until(page, script, wanted):
 
 
 def test_a_file_becomes_a_map_of_heads(page, files):
-    page.js("document.getElementById('weights-panel').open = true")
+    page.one("#to-weights").click()
+    assert page.js("return document.getElementById('weights-panel').open")
     page.one("#weights-file").send_keys(str(files / "model.npz"))
     until(page, "return document.activeElement.id", "weights-heads")  # no configuration: it is asked for
     assert "heads" in page.text("#weights-message")
@@ -59,3 +61,30 @@ def test_a_file_becomes_a_map_of_heads(page, files):
     assert page.js("return document.querySelectorAll('#weights-spectrum circle').length") == 24
     page.resize(400, 900)
     assert page.js("return document.documentElement.scrollWidth <= innerWidth + 1")
+    page.resize(1440, 1400)
+
+
+def test_another_file_has_a_configuration_of_its_own(page, files):
+    page.one("#weights-file").send_keys(str(files / "another.npz"))
+    until(page, "return document.getElementById('weights-name').textContent", "another.npz")
+    until(page, "return document.getElementById('weights-state').textContent", "")
+    assert "heads" in page.text("#weights-message")
+    assert not page.one("#weights-found").is_displayed()  # the map of the file before is gone
+    page.one("#weights-heads").send_keys("2")
+    page.one("#weights-read").click()
+    until(page, "return document.querySelectorAll('#weights-map .head').length", 4)
+
+
+def test_two_files_are_too_many(page, files):
+    page.one("#weights-file").send_keys(f"{files / 'model.npz'}\n{files / 'another.npz'}")
+    assert "Drop one file of weights" in page.text("#weights-message")
+
+
+def test_reading_is_cancelled(page, files):
+    page.js("window.answering = window.fetch")  # a server that never answers:
+    page.js("window.fetch = (_, { signal }) => new Promise((_, no) => signal.addEventListener('abort', no))")
+    page.one("#weights-read").click()
+    page.one("#weights-cancel").click()
+    until(page, "return document.getElementById('weights-message').textContent", "Cancelled.")
+    assert page.text("#weights-state") == ""
+    page.js("window.fetch = window.answering")

@@ -54,6 +54,7 @@ def test_what_is_missing_is_named(client):
     answer = client.post("/weights?name=model.npz", content=body(b"", file()))
     assert answer.status_code == 422
     assert "heads=" in answer.json()["message"]
+    assert answer.json()["field"] == "heads"
     assert "presage-weights" not in answer.json()["message"]
     answer = client.post("/weights?name=model.npz&heads=2", content=body(b"", file()))
     assert len(answer.json()["heads"]) == 4
@@ -69,6 +70,13 @@ def test_what_is_no_file_of_weights_is_refused(client, content, words):
     assert answer.status_code == 422
     assert words in answer.json()["message"]
     assert folders() <= before
+
+
+def test_a_number_that_is_none_is_named(client):
+    answer = client.post("/weights?name=model.npz&kv_heads=two", content=body(CONFIG, file()))
+    assert answer.status_code == 422
+    assert answer.json()["field"] == "kv_heads"
+    assert answer.json()["message"].startswith("`kv_heads` must be a whole number")
 
 
 def test_another_page_is_refused(client):

@@ -91,12 +91,15 @@ class WeightsReport(Told):
     def _sentences(self) -> list[str]:
         lines = [f"{self.name}: {len(self.every_head)} heads, {len(self.every_matrix)} whole matrices."]
         if self.every_head:
-            q_random = np.array([head.q_random for head in self.every_head])
-            q_flips = np.array([head.q_flips for head in self.every_head])
-            alone = sum(head.p_spectrum > LEVEL for head in self.every_head)
-            found = f"{int(np.sum(q_random <= LEVEL))} heads differ from random factors (false discoveries {LEVEL:.0%})"
-            flipped = f", {int(np.sum(q_flips <= LEVEL))} also by flipped signs" if self.flips else ""
-            lines.append(f"{found}{flipped}; in {alone} the spectrum alone does not show it.")
+            differ = [head for head in self.every_head if head.q_random <= LEVEL]
+            flipped = (
+                f", {sum(head.q_flips <= LEVEL for head in self.every_head)} by flipped signs" if self.flips else ""
+            )
+            alone = sum(head.p_spectrum > LEVEL for head in differ)
+            only = f"; in {alone} of the former the spectrum alone does not show it" if alone else ""
+            lines.append(
+                f"{len(differ)} heads differ from random factors{flipped} (false discoveries {LEVEL:.0%}){only}."
+            )
             lines.append("; ".join(f"{count} {kind}" for kind, count in self.counts.items()) + ".")
         if self.every_matrix:
             seen = Counter(matrix.verdict for matrix in self.every_matrix)

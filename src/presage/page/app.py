@@ -130,9 +130,9 @@ def make_app(*, host: str = "127.0.0.1", own: Sequence[str] = ()) -> FastAPI:
 
     kept: dict[str, asyncio.Future[Any]] = {}
 
-    @app.exception_handler(AnswerError)
+    @app.exception_handler(FieldError)  # an AnswerError is one
     async def refused(_: Request, error: Exception) -> Response:
-        return JSONResponse({"message": str(error)}, 422)
+        return JSONResponse({"message": str(error), "field": getattr(error, "field", None)}, 422)
 
     @app.exception_handler(InputError)
     async def wrong(_: Request, error: Exception) -> Response:
@@ -157,10 +157,6 @@ def make_app(*, host: str = "127.0.0.1", own: Sequence[str] = ()) -> FastAPI:
         with own_folder() as folder:
             place = await received(request.stream(), Path(folder), name)
             return JSONResponse(await told_while(request, "weights", place=str(place), name=name, given=given))
-
-    @app.exception_handler(FieldError)
-    async def mistaken(_: Request, error: Exception) -> Response:
-        return JSONResponse({"message": str(getattr(error, "message", error))}, 422)
 
     @app.post("/npy")
     async def npy(request: Request) -> Response:

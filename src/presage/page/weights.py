@@ -12,6 +12,7 @@ from presage.page.answers import Tell
 from presage.page.asked import FieldError
 from presage.page.bounds import BOUNDS, beyond
 from presage.protocol import checks
+from presage.protocol.errors import InputError
 
 LENGTH = 8  # bytes before a config.json, which is before the file itself: how long it is; 0 where there is none
 LONGEST_CONFIG = 1 << 20
@@ -84,7 +85,6 @@ def own_folder() -> tempfile.TemporaryDirectory[str]:
 def weights(tell: Tell, place: str, name: str, given: dict[str, Any]) -> None:
     """The heads of a file: what the map, its heads and its words are made of."""
     import presage as ps
-    from presage.protocol.errors import InputError
 
     called = Path(name).name[-LONGEST_NAME:] or "weights"
 
@@ -95,7 +95,7 @@ def weights(tell: Tell, place: str, name: str, given: dict[str, Any]) -> None:
     try:
         report = ps.read_weights(place, progress=False, **given)
     except InputError as error:
-        raise FieldError(error.name, named(str(error))) from None
+        raise FieldError(_asked_for(error), named(str(error))) from None
     shapes = sorted({(one.h, one.d_q, one.d_k) for one in report.every_head})
     tell(
         {
@@ -107,6 +107,12 @@ def weights(tell: Tell, place: str, name: str, given: dict[str, Any]) -> None:
             "caveats": list(report.caveats),
         }
     )
+
+
+def _asked_for(error: InputError) -> str:
+    """The field of the page that the remedy asks for, or what the complaint is about."""
+    remedy = error.marked["remedy"]
+    return next((name for name in (*WHOLE, "family") if f"<{name}=" in remedy), error.name)
 
 
 def _head(one: Any) -> dict[str, Any]:

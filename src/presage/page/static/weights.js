@@ -5,12 +5,15 @@ import { byId, download, make, say, sentences } from "./dom.js";
 const FIELDS = { heads: "heads", kv_heads: "kv heads", head_dim: "head dim", family: "family" };
 const SVG = "http://www.w3.org/2000/svg";
 const WIDE = 520, HIGH = 240, LEFT = 44, BELOW = 26;
-let file = null, config = null, answer = null;
+let file = null, config = null, answer = null, reading = null;
 
 /** Makes the panel take files. */
 export function startWeights() {
   const drop = byId("weights-drop"), input = byId("weights-file");
-  input.addEventListener("change", () => take([...input.files]));
+  input.addEventListener("change", () => {
+    take([...input.files]);
+    input.value = ""; // so that the same file can be chosen again
+  });
   for (const [name, over] of [["dragover", true], ["dragleave", false], ["drop", false]]) {
     drop.addEventListener(name, (event) => {
       event.preventDefault();
@@ -23,12 +26,21 @@ export function startWeights() {
     make("label", {}, make("input", { type: "checkbox", id: "weights-fold_norm" }), "fold norm gains"),
   );
   byId("weights-read").addEventListener("click", read);
+  byId("weights-cancel").addEventListener("click", () => reading?.abort());
+  byId("to-weights").addEventListener("click", () => {
+    byId("weights-panel").open = true;
+    byId("weights-panel").scrollIntoView({ behavior: "smooth" });
+    byId("weights-file").focus({ preventScroll: true });
+  });
   byId("weights-json").addEventListener("click", () => download("heads.json", JSON.stringify(answer, null, 1), "application/json"));
 }
 
+// A file brings its own configuration or none: that of the file before says nothing about it.
 function take(files) {
-  config = files.find(({ name }) => name.endsWith(".json")) ?? config;
-  file = files.find(({ name }) => !name.endsWith(".json")) ?? file;
+  const configs = files.filter(({ name }) => name.endsWith(".json")), weights = files.filter(({ name }) => !name.endsWith(".json"));
+  if (configs.length > 1 || weights.length > 1) return say(byId("weights-message"), "Drop one file of weights, and one config.json. A model of several files is read by `presage weights FOLDER`.");
+  if (weights.length) [file, config] = [weights[0], null];
+  config = configs[0] ?? config;
   if (!file) return say(byId("weights-message"), "Drop the file of weights too.");
   say(byId("weights-name"), [file.name, config?.name].filter(Boolean).join(" and "));
   read();
@@ -36,6 +48,8 @@ function take(files) {
 
 async function read() {
   if (!file) return say(byId("weights-message"), "Drop a file of weights first.");
+  reading?.abort();
+  const own = (reading = new AbortController());
   const asked = new URLSearchParams({ name: file.name });
   for (const name of Object.keys(FIELDS)) {
     const text = byId(`weights-${name}`).value.trim();
@@ -44,25 +58,27 @@ async function read() {
   if (byId("weights-fold_norm").checked) asked.set("fold_norm", "true");
   const length = new DataView(new ArrayBuffer(8));
   length.setUint32(0, config?.size ?? 0, true);
-  byId("weights-read").disabled = true;
+  byId("weights-found").hidden = true; // what is there is of another file, or of other numbers
+  byId("weights-cancel").hidden = false;
   say(byId("weights-message"), "");
   say(byId("weights-state"), `Reading ${file.name}…`);
   try {
-    const response = await fetch(`weights?${asked}`, { method: "POST", body: new Blob([length.buffer, config ?? "", file]) });
+    const response = await fetch(`weights?${asked}`, { method: "POST", body: new Blob([length.buffer, config ?? "", file]), signal: own.signal });
     const told = await response.json();
+    if (reading !== own) return; // a newer question has taken its place
     if (response.ok) show(told);
     else refuse(told);
   } catch {
-    say(byId("weights-message"), "The server did not answer. Read it again.");
+    if (reading !== own) return;
+    say(byId("weights-message"), own.signal.aborted ? "Cancelled." : "The server did not answer. Read it again.");
   }
   say(byId("weights-state"), "");
-  byId("weights-read").disabled = false;
+  byId("weights-cancel").hidden = true;
 }
 
-function refuse({ message }) {
+function refuse({ message, field }) {
   say(byId("weights-message"), message);
-  const missing = Object.keys(FIELDS).find((name) => new RegExp(`\\b${name}=|--${name.replace("_", "-")}\\b`).test(message));
-  if (missing) byId(`weights-${missing}`).focus();
+  if (field in FIELDS) byId(`weights-${field}`).focus();
 }
 
 function show(told) {
