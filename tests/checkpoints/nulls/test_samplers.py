@@ -40,18 +40,17 @@ def test_a_chain_that_is_cut_has_the_same_largest_values():
     along, beside = np.sqrt(rng.chisquare(q - i)), np.sqrt(rng.chisquare(p - 1 - i[:-1]))
     diagonal = along**2
     diagonal[1:] += beside**2
-    whole = samplers._tridiagonal(diagonal, along[:-1] * beside)
-    length = samplers._cut(edge, whole[most - 1], p)
+    (whole,) = samplers._tridiagonal(diagonal[None], (along[:-1] * beside)[None], most)
+    length = samplers._cut(edge, whole[-1], p)
     assert most < length < p
-    part = samplers._tridiagonal(diagonal[:length], (along[:-1] * beside)[: length - 1])
-    assert part[:most] == pytest.approx(whole[:most], rel=1e-7)
+    (part,) = samplers._tridiagonal(diagonal[None, :length], (along[:-1] * beside)[None, : length - 1], most)
+    assert part == pytest.approx(whole, rel=1e-9)
     d = 400
     diagonal, beside = rng.normal(0.0, np.sqrt(2.0 / d), d), np.sqrt(rng.chisquare(d - 1 - np.arange(d - 1)) / d)
-    whole = samplers._tridiagonal(diagonal, beside)
-    length = samplers._cut(2.0 * np.sqrt(1.0 - np.arange(d) / d), whole[most - 1], d)
+    (whole,) = samplers._tridiagonal(diagonal[None], beside[None], most)
+    length = samplers._cut(2.0 * np.sqrt(1.0 - np.arange(d) / d), whole[-1], d)
     assert most < length < d
-    assert samplers._tridiagonal(diagonal[:length], beside[: length - 1])[:most] == pytest.approx(
-        whole[:most], rel=1e-7
-    )
+    (part,) = samplers._tridiagonal(diagonal[None, :length], beside[None, : length - 1], most)
+    assert part == pytest.approx(whole, rel=1e-9)
     cut, full = (gaussian_values(300, 300, most, 400, np.random.default_rng(8)) for most in (20, 300))
     alike(cut, full[:, :20])

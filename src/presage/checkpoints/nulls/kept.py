@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from presage.whole_file import whole_file
 
 PLACE, SWITCHED_OFF = "PRESAGE_CACHE", "off"
-FORMAT = 1  # of what is kept; a change of how it is computed raises it
+FORMAT = 2  # of what is kept; a change of how it is computed raises it
 
 
 def cache_folder() -> Path | None:

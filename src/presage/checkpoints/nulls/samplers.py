@@ -11,7 +11,9 @@ from scipy.linalg.lapack import dsterf
 from presage.laws.spectral_law import Floats
 
 AT_ONCE = 64  # products of triangles that are decomposed in one call
-EDGE_WIDTHS = 12.0  # p^(1/3) times this: entries of a chain that the values at its local edge still feel
+# p^(1/3) times this: entries of a chain that the values at its local edge still feel. A vector falls beyond its turning
+# point as an Airy function of 1.6 times that argument, by e^-19 here, and its value moves by the square of it.
+EDGE_WIDTHS = 6.0
 
 
 def product_values(h: int, d_q: int, d_k: int, size: int, rng: np.random.Generator) -> Floats:
@@ -55,19 +57,18 @@ def gaussian_values(p: int, q: int, most: int, size: int, rng: np.random.Generat
     p, q = min(p, q), max(p, q)
     i = np.arange(p)
     edge = (np.sqrt(q - i) + np.sqrt(p - i)) ** 2
-    length = p if most >= p else _cut(edge, _wishart(p, q, p, np.random.default_rng(0))[most - 1], p)
-    values = np.array([_wishart(p, q, length, rng)[:most] for _ in range(size)])
-    return np.asarray(np.sqrt(np.maximum(values, 0.0)))
+    length = p if most >= p else _cut(edge, _wishart(p, q, p, p, 1, np.random.default_rng(0))[0, most - 1], p)
+    return np.asarray(np.sqrt(np.maximum(_wishart(p, q, length, most, size, rng), 0.0)))
 
 
-def _wishart(p: int, q: int, length: int, rng: np.random.Generator) -> Floats:
-    """Eigenvalues of the first part of the chain times its transpose."""
+def _wishart(p: int, q: int, length: int, most: int, size: int, rng: np.random.Generator) -> Floats:
+    """Largest eigenvalues of the first part of the chain times its transpose; a row a draw."""
     i = np.arange(length)
-    along = np.sqrt(rng.chisquare(q - i))
-    beside = np.sqrt(rng.chisquare(p - 1 - i[:-1])) if length > 1 else np.empty(0)
-    diagonal = along**2
-    diagonal[1:] += beside**2
-    return _tridiagonal(diagonal, along[:-1] * beside)
+    along = rng.chisquare(q - i, (size, length))
+    beside = rng.chisquare(p - 1 - i[:-1], (size, length - 1))
+    coupled = np.sqrt(along[:, :-1] * beside)
+    along[:, 1:] += beside
+    return _tridiagonal(along, coupled, most)
 
 
 def symmetric_values(d: int, most: int, size: int, rng: np.random.Generator) -> Floats:
@@ -80,14 +81,14 @@ def symmetric_values(d: int, most: int, size: int, rng: np.random.Generator) -> 
     Checked: tests/checkpoints/nulls/test_samplers.py::test_a_chain_that_is_cut_has_the_same_largest_values
     """
     edge = 2.0 * np.sqrt(1.0 - np.arange(d) / d)
-    length = d if most >= d else _cut(edge, _goe(d, d, np.random.default_rng(0))[most - 1], d)
-    return np.array([_goe(d, length, rng)[:most] for _ in range(size)])
+    length = d if most >= d else _cut(edge, _goe(d, d, d, 1, np.random.default_rng(0))[0, most - 1], d)
+    return _goe(d, length, most, size, rng)
 
 
-def _goe(d: int, length: int, rng: np.random.Generator) -> Floats:
-    diagonal = rng.normal(0.0, np.sqrt(2.0 / d), length)
-    beside = np.sqrt(rng.chisquare(d - 1 - np.arange(length - 1)) / d) if length > 1 else np.empty(0)
-    return _tridiagonal(diagonal, beside)
+def _goe(d: int, length: int, most: int, size: int, rng: np.random.Generator) -> Floats:
+    diagonal = rng.normal(0.0, np.sqrt(2.0 / d), (size, length))
+    beside = np.sqrt(rng.chisquare(d - 1 - np.arange(length - 1), (size, length - 1)) / d)
+    return _tridiagonal(diagonal, beside, most)
 
 
 def _cut(edge: Floats, last: float, size: int) -> int:
@@ -95,9 +96,12 @@ def _cut(edge: Floats, last: float, size: int) -> int:
     return min(size, int(np.sum(edge >= last)) + int(np.ceil(EDGE_WIDTHS * size ** (1.0 / 3.0))))
 
 
-def _tridiagonal(diagonal: Floats, beside: Floats) -> Floats:
-    """Eigenvalues, decreasing."""
-    values, failed = dsterf(diagonal, beside if len(beside) else np.zeros(1))
-    if failed:
-        raise ArithmeticError("The eigenvalues of a tridiagonal matrix were not found. Use another seed.")
-    return np.asarray(values[::-1])
+def _tridiagonal(diagonal: Floats, beside: Floats, most: int) -> Floats:
+    """The `most` largest eigenvalues, decreasing, of a matrix a row."""
+    found = np.empty((len(diagonal), min(most, diagonal.shape[1])))
+    for values, along, next_to in zip(found, diagonal, beside, strict=True):
+        every, failed = dsterf(along, next_to if len(next_to) else np.zeros(1))
+        if failed:
+            raise ArithmeticError("The eigenvalues of a tridiagonal matrix were not found. Use another seed.")
+        values[:] = every[::-1][:most]
+    return found
