@@ -110,6 +110,29 @@ def test_shrunk_noise_beside_spikes():
         assert np.mean([fit.p_bulk < 0.05 for fit in kept]) < 0.15
 
 
+@pytest.mark.parametrize("law", ["shrunk", "random", "gaussian"])
+def test_tables_of_all_dimensions_serve_beside_spikes(law):
+    """Tables beside spikes are in units of the whole matrix, and those without draws of their own are near them."""
+    d, n, r = 96, 48, 12
+    made = {"shrunk": gaussian_values(d - r, d - r, n - r, 400, np.random.default_rng(6)) / np.sqrt(d)}
+    made["random"] = product_values(n - r, d - r, d - r, 400, np.random.default_rng(7)) / d
+    made["gaussian"] = gaussian_values(d - r, d - r, d - r, 400, np.random.default_rng(8)) / np.sqrt(d)
+    table = noise_table(law, d if law == "gaussian" else n, d, d, r)
+    assert table.means == pytest.approx(made[law].mean(axis=0), rel=0.02, abs=0.01)
+    assert noise_table("shrunk", n, d, d, r, exact=True).means == pytest.approx(
+        made["shrunk"].mean(axis=0), rel=0.005, abs=0.002
+    )
+
+
+@pytest.mark.parametrize("law", ["shrunk", "random", "tied", "gaussian"])
+def test_equal_values_are_no_noise(law):
+    """Orthogonal factors: values that are equal to rounding are not those of noise of any size."""
+    values = 3.0 + 1e-14 * np.random.default_rng(9).standard_normal(40)
+    assert fit_bulk(law, np.sort(values)[::-1], 64, 64).accepted is False
+    spiked = fit_bulk(law, np.concatenate([[9.0], np.full(39, 3.0)]), 64, 64)
+    assert spiked.accepted is False
+
+
 def test_scale_and_cut_of_shrunk_noise():
     rng = np.random.default_rng(4)
     fits = [

@@ -36,6 +36,38 @@ def test_uneven_rows_are_no_signal():
     assert not any(one.verdict == "noise bulk + spikes" and one.spikes and not one.at_least for one in found)
 
 
+@pytest.mark.parametrize("size", [1e-25, 1.0, 1e25])
+def test_weights_of_any_size(size):
+    """Squares leave single precision: dead heads have entries of 1e-25."""
+    Q, K = np.random.default_rng(5).standard_normal((2, 60, 24))
+    found = flipped_tops(size * Q, K, 5, np.random.default_rng(1))
+    assert found == pytest.approx(size * flipped_tops(Q, K, 5, np.random.default_rng(1)), rel=1e-5)
+
+
+def test_one_row_that_is_far_larger():
+    """The Gram matrix of a factor with one huge row has rounding of the size of its small eigenvalues."""
+    Q, K = np.random.default_rng(6).standard_normal((2, 256, 128))
+    Q[0] *= 1e6
+    tops = flipped_tops(Q, K, 5, np.random.default_rng(1))
+    again = np.random.default_rng(1)
+    bits = [again.integers(0, 1 << 32, (256, 128), dtype=np.uint32) for _ in range(2)]
+    for j, top in enumerate(tops):
+        q, k = (_flipped(W.astype(np.float32), b, j).astype(float) for W, b in zip((Q, K), bits, strict=True))
+        assert top == pytest.approx(np.linalg.svd(q @ k.T, compute_uv=False)[0], rel=1e-4)
+
+
+def test_flips_without_spread_have_no_say():
+    """Diagonal factors keep their values whatever the signs: they have no units, and others are judged without them."""
+    rng = np.random.default_rng(7)
+    tops = np.vstack([np.ones((2, 19)), rng.normal(2.0, 0.1, (6, 19))])
+    top = np.array([1.0, 1.5, 3.0, *rng.normal(2.0, 0.1, 5)])
+    p = pooled_p(top, tops)
+    assert p[:2] == pytest.approx([1.0, 1 / 20])
+    assert p[2:] == pytest.approx(pooled_p(top[2:], tops[2:]))
+    assert p[2] == pytest.approx(1 / (6 * 19 + 1))
+    assert pooled_p(top[:2], tops[:2]) == pytest.approx([1.0, 1 / 20])
+
+
 def test_ranks_among_flips():
     tops = np.arange(19.0)
     assert own_p(18.5, tops) == pytest.approx(1 / 20)

@@ -57,7 +57,14 @@ def test_rounding_is_not_rank():
     """A matrix of rank 40 in single precision has 40 values, and not 200."""
     rng = np.random.default_rng(3)
     W = (rng.standard_normal((200, 40)) @ rng.standard_normal((40, 200))).astype(np.float32)
-    assert ps.read_matrix(W, dtype="F32").n == 40
+    assert ps.read_matrix(W).n == ps.read_matrix(W.astype(np.float64), dtype="F32").n == 40
+    assert ps.read_matrix(W.astype(np.float64)).n == 200  # as far as double precision is told
+
+
+def test_without_flips_nothing_is_said_about_them():
+    read = ps.read_matrix(spiked(200, 4, np.random.default_rng(10)), flips=0)
+    assert read.verdict == "cannot tell"
+    assert "no signs were flipped" in read.sentence
 
 
 def test_a_matrix_is_asked_for():

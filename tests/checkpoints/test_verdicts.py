@@ -29,7 +29,8 @@ SEEN = Evidence(
         ({"p_spectrum": 0.4}, verdicts.VECTORS, "the spectrum alone does not show it"),
         ({}, verdicts.SPIKES, r"noise \(random\) \+ 3 spikes"),
         ({"at_least": 0}, verdicts.UNEVEN, "uneven rows or heavy-tailed entries explain it"),
-        ({"at_least": None}, verdicts.UNEVEN, "no signs were flipped"),
+        ({"at_least": None}, verdicts.UNKNOWN, "no signs were flipped"),
+        ({"h": 600, "n": 512}, verdicts.UNKNOWN, r"wider \(600\) than its input \(512\)"),
         ({"fits": (fit("random", 3, 0.5), fit("shrunk", 3, 0.2))}, verdicts.UNDECIDED, "shrunk fits as well"),
         (
             {"fits": (fit("random", 1, 1e-3), fit("shrunk", 9, 2e-3))},
@@ -57,6 +58,11 @@ def test_a_law_is_named_only_where_others_would_be_rejected():
     found = verdict(seen)
     assert found.kind == verdicts.UNDECIDED
     assert "would fit random noise too" in found.sentence
+
+
+@pytest.mark.parametrize("change", [{"q_random": 0.3}, {"p_spectrum": 0.4}, {"n": 15}, {"below_floor": 12}])
+def test_no_law_is_named_where_no_verdict_names_one(change):
+    assert verdict(SEEN._replace(**change)).fit is None
 
 
 def test_no_verdict_says_trained():

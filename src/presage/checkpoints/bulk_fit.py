@@ -11,6 +11,7 @@ from presage.laws.spectral_law import Floats
 
 LEVEL = 0.01  # at which a value stands out, and below which a bulk is rejected
 FEWEST, FEWEST_IN_BULK = 24, 12  # values that a law is fitted to, and those of them that must be left as bulk
+FLAT = 1e-6  # range of values, over the largest, below which they are equal: no law of noise has such
 
 
 @final
@@ -39,7 +40,7 @@ class BulkFit(NamedTuple):
     @property
     def cutoff(self) -> float:
         """What weight decay has cut away, in units of the noise: c/delta; 0 for laws without a shift."""
-        return -self.shift / self.slope
+        return -self.shift / self.slope if self.slope else float("nan")
 
 
 def fit_bulk(law: str, values: Floats, rows: int, columns: int) -> BulkFit:
@@ -47,15 +48,19 @@ def fit_bulk(law: str, values: Floats, rows: int, columns: int) -> BulkFit:
 
     Values are tested from the largest on, each beside the table of what is left, and the first that does not stand out
     at level 0.01 ends it: by the nesting of the tests, more spikes than there are come out with probability 0.01.
+    Values that are all equal, such as those of an orthogonal matrix, are those of no noise.
 
     Equation: derived: nested tests of `p_largest`, then `p_bulk` of the rest.
     Checked: tests/checkpoints/test_calibration.py::test_levels_on_noise
     Checked: tests/checkpoints/test_calibration.py::test_planted_directions_are_found
+    Checked: tests/checkpoints/test_bulk_fit.py::test_equal_values_are_no_noise
     """
     n = len(values)
-    p_spikes = []
+    p_spikes: list[float] = []
     r = 0
     while True:
+        if values[r] - values[-1] <= FLAT * values[r]:
+            return BulkFit(law, r, (*p_spikes, 0.0), 0.0, 0.0, float(values[-1]), 0.0, 0.0)
         table = noise_table(law, n, rows, columns, r)
         p_spikes.append(table.p_largest(values[r:]))
         if p_spikes[-1] > LEVEL or r + 1 > n // 2 or n - r - 1 < FEWEST_IN_BULK:

@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 from presage.laws.spectral_law import Floats
 
-FLIPS, MOST = (
-    19,
-    32,
-)  # flips by default, for a level of 1/20, and the most: one random word of 32 bits an entry is drawn
+FLIPS = 19  # by default, for a level of 1/20
+MOST = 32  # one random word of 32 bits an entry is drawn
 SIGN = np.uint32(1 << 31)
-RIDGE = 1e-6  # relative, so that factors that lack a rank have a Cholesky factor
+ALIKE = 1e-5  # relative spread of flips below which it is rounding
+RIDGE = 1e-6  # of the trace: the rounding of a Gram matrix in single precision must leave it a Cholesky factor
 
 
 def flipped_tops(W_Q: Floats, W_K: Floats | None, flips: int, rng: np.random.Generator) -> Floats:
@@ -32,13 +31,14 @@ def flipped_tops(W_Q: Floats, W_K: Floats | None, flips: int, rng: np.random.Gen
     Checked: tests/checkpoints/test_flips.py::test_uneven_rows_are_no_signal
     """
     factors = [W_Q] if W_K is None else [W_Q, W_K]
-    stored = [np.ascontiguousarray(W, dtype=np.float32) for W in factors]
+    sizes = [float(np.abs(W).max()) or 1.0 for W in factors]  # so that no square leaves single precision
+    stored = [np.ascontiguousarray(W / size, dtype=np.float32) for W, size in zip(factors, sizes, strict=True)]
     bits = [rng.integers(0, 1 << 32, W.shape, dtype=np.uint32) for W in stored]
-    tops = np.empty(flips)
-    for j in range(flips):
-        grams = [_gram(_flipped(W, draws, j)) for W, draws in zip(stored, bits, strict=True)]
-        tops[j] = _largest(grams)
-    return tops
+    grams = [
+        np.array([_gram(_flipped(W, draws, j)) for j in range(flips)], dtype=np.float64)
+        for W, draws in zip(stored, bits, strict=True)
+    ]
+    return sizes[0] * sizes[-1] * _largest(grams)
 
 
 def _flipped(W: NDArray[np.float32], bits: NDArray[np.uint32], j: int) -> NDArray[np.float32]:
@@ -50,13 +50,16 @@ def _gram(W: NDArray[np.float32]) -> NDArray[np.float32]:
     return W.T @ W
 
 
-def _largest(grams: Sequence[NDArray[np.float32]]) -> float:
+def _largest(grams: Sequence[Floats]) -> Floats:
+    """Largest values of the heads with these Gram matrices of their factors, a head a flip."""
     A = grams[0]
     if len(grams) == 1:
-        return float(np.linalg.eigvalsh(A)[-1])
-    h = len(A)
-    L = np.linalg.cholesky(A + np.float32(RIDGE * float(np.trace(A)) / h) * np.eye(h, dtype=np.float32))
-    return float(np.sqrt(max(np.linalg.eigvalsh(L.T @ grams[1] @ L)[-1], 0.0)))
+        return np.asarray(np.linalg.eigvalsh(A)[:, -1])
+    h = A.shape[1]
+    ridge = RIDGE * np.trace(A, axis1=1, axis2=2)
+    L = np.linalg.cholesky(A + ridge[:, None, None] * np.eye(h))
+    top = np.linalg.eigvalsh(L.transpose(0, 2, 1) @ grams[1] @ L)[:, -1]
+    return np.asarray(np.sqrt(np.maximum(top, 0.0)))
 
 
 def at_least(values: Floats, tops: Floats) -> int:
@@ -74,16 +77,27 @@ def pooled_p(top: Floats, tops: Floats) -> Floats:
 
         z = (s_1 - mean t)/sd t,   z_j = (t_j - mean of the others)/sd of the others,   p = rank of z among all z_j
 
+    A head whose flips are all alike (a diagonal factor) has no units: its p is the rank among its own flips, and the
+    pool is made of the others.
+
     Args:
         top: the largest value of each head.
         tops: the flips of each, a row a head.
 
     Equation: derived: leave one out, so that a flip is judged as the head is; the resolution is 1/(19 H).
     Checked: tests/checkpoints/test_calibration.py::test_levels_on_noise
+    Checked: tests/checkpoints/test_flips.py::test_flips_without_spread_have_no_say
     """
     count = tops.shape[1]
-    z = (top - tops.mean(axis=1)) / tops.std(axis=1, ddof=1)
     others = np.array([np.delete(tops, j, axis=1) for j in range(count)])
-    pool = np.sort(((tops.T - others.mean(axis=2)) / others.std(axis=2, ddof=1)).ravel())
+    spread = others.std(axis=2, ddof=1)
+    has_units = spread.min(axis=0) > ALIKE * tops.max(axis=1)
+    p = np.array([own_p(one, of) for one, of in zip(top, tops, strict=True)])
+    if not has_units.any():
+        return p
+    top, tops, others, spread = top[has_units], tops[has_units], others[:, has_units], spread[:, has_units]
+    z = (top - tops.mean(axis=1)) / tops.std(axis=1, ddof=1)
+    pool = np.sort(((tops.T - others.mean(axis=2)) / spread).ravel())
     above = len(pool) - np.searchsorted(pool, z, side="left")
-    return np.asarray((1 + above) / (1 + len(pool)))
+    p[has_units] = (1 + above) / (1 + len(pool))
+    return p

@@ -98,7 +98,7 @@ class HeadReport(Told):
     @property
     def ranks_of_noise(self) -> tuple[MeanAndDeviation, MeanAndDeviation]:
         """Stable and effective rank of random heads of this shape."""
-        return ranks_of_noise(self._random_law, len(self.measured.values), self.d_q, self.d_k)
+        return ranks_of_noise(self._random_law, self.h, self.d_q, self.d_k)
 
     @property
     def balance(self) -> float:
@@ -185,20 +185,25 @@ class HeadReport(Told):
         return None if self.fit is None else self.fit.spikes
 
     @property
+    def _nearest(self) -> BulkFit | None:
+        """The law of `fit`, or the likeliest of all that were set beside it where none is named."""
+        tested = [fit for fit in self.measured.fits if fit.p_bulk == fit.p_bulk]
+        return self.fit or max(tested, key=lambda fit: fit.p_bulk, default=None)
+
+    @property
     def p_bulk(self) -> float:
-        """Of the bulk, beside that law; the largest over the laws where none fits."""
-        tested = [fit.p_bulk for fit in self.measured.fits if fit.p_bulk == fit.p_bulk]
-        return self.fit.p_bulk if self.fit is not None else max(tested, default=nan)
+        """Of the bulk, beside that law; the largest over the laws where none is named."""
+        return nan if self._nearest is None else self._nearest.p_bulk
 
     @property
     def distance(self) -> float:
-        """How far the bulk is from that law, over its range."""
-        return nan if self.fit is None else self.fit.distance
+        """How far the bulk is from the law of `p_bulk`, over its range."""
+        return nan if self._nearest is None else self._nearest.distance
 
     @property
     def placebo(self) -> float:
         """The same of equally spaced values: an overlay that looks good is no evidence."""
-        return nan if self.fit is None else self.fit.placebo
+        return nan if self._nearest is None else self._nearest.placebo
 
     @property
     def delta(self) -> float:
@@ -212,7 +217,10 @@ class HeadReport(Told):
 
     @cached_property
     def strengths(self) -> Floats:
-        """Of the directions behind the values that stand out of the law, in units of its noise: 1 is none."""
+        """Of the directions behind the values that stand out of the law, in units of its noise: 1 is none.
+
+        Checked: tests/checkpoints/test_head_report.py::test_strengths_beside_many_directions
+        """
         return self._spikes[0]
 
     @cached_property
@@ -237,15 +245,17 @@ class HeadReport(Told):
         return theta / beta**0.25, spike.overlap_short if self.d_q <= self.d_k else spike.overlap_long
 
     @property
-    def null(self) -> HeadNull:
-        """Random factors of this shape."""
-        return HeadNull(self.h, self.d_q, self.d_k)
+    def null(self) -> HeadNull | None:
+        """Random factors of this shape; None for a tied head, whose factors are one."""
+        return None if self.tied else HeadNull(self.h, self.d_q, self.d_k)
 
     @cached_property
     def tail(self) -> Tail | None:
-        """A power law in the squares of the values, beside the exponents of noise."""
-        values = self.singular_values[: self.rank]
-        return tail_of(values, noise_table(self._random_law, len(self.measured.values), self.d_q, self.d_k).samples)
+        """A power law in the squares of the values, beside the exponents of noise; None where there is no value."""
+        if self.rank < 2:
+            return None
+        noise = noise_table(self._random_law, self.h, self.d_q, self.d_k).samples
+        return tail_of(self.singular_values[: self.rank], noise)
 
     @property
     def ceiling(self) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +40,10 @@ def kept_heads(digests: Sequence[bytes], made: Callable[[], list[Measured]]) -> 
     if found is not None:
         return found
     measured = made()
-    try:
+    with suppress(OSError):  # to keep it is a convenience: the answer does not depend on it
         place.parent.mkdir(parents=True, exist_ok=True)
         with whole_file(place) as part:
             part.write_text(json.dumps([one._asdict() for one in measured]), encoding="utf-8")
-    except OSError:  # to keep it is a convenience: the answer does not depend on it
-        return measured
     return measured
 
 

@@ -11,12 +11,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from presage.checkpoints.bulk_fit import FEWEST, BulkFit, fit_bulk
-from presage.checkpoints.flips import at_least, flipped_tops
-from presage.checkpoints.measures import MeanAndDeviation, effective_rank, ranks_of_noise, stable_rank
+from presage.checkpoints.flips import FLIPS, at_least, flipped_tops
+from presage.checkpoints.measures import MeanAndDeviation, effective_rank, ranks_of_noise, stable_rank, zero_up_to
 from presage.checkpoints.nulls.noise_table import noise_table
 from presage.checkpoints.tail import Tail, tail_of
 from presage.checkpoints.told import Told
-from presage.checkpoints.verdicts import COLLAPSED
+from presage.checkpoints.verdicts import (
+    COLLAPSE,
+    COLLAPSED,
+    NO_BULK,
+    RANDOM,
+    SPIKES,
+    TOO_FEW,
+    UNEVEN,
+    UNFLIPPED,
+    UNKNOWN,
+)
 from presage.laws.spectral_law import Floats
 from presage.protocol import checks
 from presage.protocol.tabulated import plain
@@ -25,9 +35,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LAW = "gaussian"
-NOISE, SPIKES, UNEVEN, NO_BULK = "random", "noise bulk + spikes", "uneven rows or heavy tails", "no noise bulk"
-COLLAPSE, TOO_FEW, UNKNOWN = "collapsed", "too few values", "cannot tell"
-ROUNDINGS = 2.0  # of the largest value, times the root of the longer side
 
 
 @final
@@ -108,7 +115,9 @@ class MatrixReport(Told):
             return NO_BULK, f"the bulk is not that of independent entries (p = {self.fit.p_bulk:.2g}){known}."
         bulk = f"the bulk is as that of independent entries (p = {self.fit.p_bulk:.2g})"
         if not self.fit.spikes:
-            return NOISE, f"{bulk}, and no value stands out."
+            return RANDOM, f"{bulk}, and no value stands out."
+        if self.at_least is None:
+            return UNKNOWN, f"{bulk}; {self.fit.spikes} values stand out, but {UNFLIPPED}"
         if not self.at_least:
             return UNEVEN, f"{bulk}; {self.fit.spikes} values stand out, but flipped signs do not show it."
         return SPIKES, f"{bulk}, and {self.fit.spikes} stand{'s' if self.fit.spikes == 1 else ''} out."
@@ -160,7 +169,13 @@ class MatrixReport(Told):
 
 
 def read_matrix(
-    matrix: ArrayLike, *, name: str = "matrix", flips: int = 19, seed: int = 0, error: float = 0.0, dtype: str = "F64"
+    matrix: ArrayLike,
+    *,
+    name: str = "matrix",
+    flips: int = FLIPS,
+    seed: int = 0,
+    error: float = 0.0,
+    dtype: str | None = None,
 ) -> MatrixReport:
     """Set a whole weight matrix beside a matrix of independent entries of its shape.
 
@@ -170,7 +185,7 @@ def read_matrix(
         flips: random signs of the entries; 0 for none.
         seed: of the flips.
         error: root mean square rounding of the stored numbers.
-        dtype: how they were stored.
+        dtype: how they were stored, such as "F32" or "BF16"; by default as the array has them.
 
     Checked: tests/checkpoints/test_matrix_report.py::test_classify_and_the_reader_agree
     """
@@ -178,18 +193,18 @@ def read_matrix(
     W = checks.finite("matrix", matrix, reason=reason, remedy=remedy)
     if W.ndim != 2 or 0 in W.shape:
         raise checks.complaint("matrix", "be a matrix", reason, f"an array of shape {W.shape}", remedy)
+    stored = dtype or ("F64" if np.asarray(matrix).dtype.itemsize >= 8 else "F32")
     if W.shape[0] < W.shape[1]:
         W = W.T
     values: Floats = np.asarray(np.linalg.svd(W, compute_uv=False), dtype=np.float64)
     long, short = W.shape
-    zero = float(values[0]) * ROUNDINGS * (2.0**-52 if dtype == "F64" else 2.0**-23) * np.sqrt(long)
-    values = np.where(values > zero, values, 0.0)
+    values = np.where(values > zero_up_to(float(values[0]), stored, long), values, 0.0)
     floor = error * (np.sqrt(long) + np.sqrt(short))
     n = int(np.sum(values > 0.0))
     fit = fit_bulk(LAW, values[:n], *_of_rank(n, long, short)) if n >= FEWEST and values[n - 1] > floor else None
     tops = _flipped(W, flips, np.random.default_rng(seed)) if flips and n else ()
     rows, columns = np.shape(np.asarray(matrix))
-    return MatrixReport(name, rows, columns, dtype, values, float(floor), tops, fit)
+    return MatrixReport(name, rows, columns, stored, values, float(floor), tops, fit)
 
 
 def _of_rank(n: int, long: int, short: int) -> tuple[int, int]:

@@ -19,12 +19,10 @@ from presage.checkpoints.measures import (
     singular_values,
     symmetry,
     symmetry_of_noise,
+    zero_up_to,
 )
 from presage.checkpoints.nulls.noise_table import noise_table
 
-ZERO_ROUNDINGS = 2.0  # of the largest value, times sqrt(d)
-EPS = {"F64": 2.0**-52}  # of what a head was computed in; all others are at the best single precision
-SINGLE = 2.0**-23
 LEAST_P = 1e-300  # what is less is rounded to nothing
 UNTIED, TIED = ("random", "tied", "shrunk"), ("tied", "shrunk-tied")  # laws that are set beside a head
 
@@ -53,13 +51,13 @@ def measured(head: Head, *, tied: bool, flips: int, tol: float | None, rng: np.r
     values = singular_values(W_Q, W_K)
     zero = tol
     if zero is None:
-        zero = float(values[0]) * ZERO_ROUNDINGS * EPS.get(head.dtype, SINGLE) * sqrt(max(d_q, d_k))
+        zero = zero_up_to(float(values[0]), head.dtype, max(d_q, d_k))
     floor = rounding_floor(W_Q, W_K, head.error_Q, head.error_K)
     n = int(np.sum(values > zero))
-    null = noise_table(TIED[0] if tied else UNTIED[0], len(values), d_q, d_k)
+    null = noise_table(TIED[0] if tied else UNTIED[0], h, d_q, d_k)
     square = d_q == d_k and head.kind == "self"
     fits: tuple[BulkFit, ...] = ()
-    if n >= FEWEST and not _under(values[:n], floor):
+    if n >= FEWEST and h <= min(d_q, d_k) and not _under(values[:n], floor):
         laws = TIED if tied else UNTIED if d_q == d_k else tuple(law for law in UNTIED if law != "tied")
         fits = tuple(fit_bulk(law, values[:n], d_q, d_k) for law in laws)
     something = bool(values[0] > 0.0)

@@ -94,6 +94,15 @@ def ranks_of_noise(law: str, n: int, rows: int, columns: int) -> tuple[MeanAndDe
     return stable, effective
 
 
+def zero_up_to(top: float, dtype: str, d: int) -> float:
+    """Up to this size singular values are zero: rounding of what they were computed from.
+
+    2 eps sqrt(d) s_1,   eps of double precision where that was stored, and of single precision for all else
+    """
+    eps = 2.0**-52 if dtype == "F64" else 2.0**-23
+    return 2.0 * eps * sqrt(d) * top
+
+
 def rounding_floor(W_Q: Floats, W_K: Floats, error_Q: float, error_K: float) -> float:
     """Up to this size singular values of the product may be the rounding of the stored numbers.
 

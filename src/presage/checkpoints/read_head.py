@@ -41,7 +41,7 @@ def read_head(
         tol: singular values up to this size are zero; by default what the storage of the numbers cannot tell from it.
         kind: "self", or "cross" where queries and keys see different inputs.
 
-    Checked: tests/checkpoints/test_calibration.py::test_levels_on_noise
+    Checked: tests/checkpoints/test_calibration.py::test_planted_directions_are_found
     """
     count, number, zero = settings(flips, seed, tol)
     queries = _factor("W_Q", W_Q)

@@ -14,6 +14,7 @@ COLLAPSED = 2.0  # effective rank below which a head is
 TOO_FEW, COLLAPSE, RANDOM, VECTORS = "too few values", "collapsed", "random", "structured, spectrum random"
 SPIKES, UNDECIDED, NO_BULK, UNKNOWN = "noise bulk + spikes", "noise bulk, law undecided", "no noise bulk", "cannot tell"
 UNEVEN = "uneven rows or heavy tails"
+UNFLIPPED = "no signs were flipped, which would tell them from uneven rows and heavy tails: ask for flips."
 KINDS = {
     TOO_FEW: f"fewer than {FEWEST} values that are not zero: no law is fitted",
     COLLAPSE: "next to no rank is left",
@@ -23,7 +24,7 @@ KINDS = {
     UNEVEN: "values stand out of a noise bulk, but flipped signs show as much: no count of features",
     UNDECIDED: "a law of noise fits the bulk, but which one cannot be told at this size",
     NO_BULK: "no law of noise fits: values beyond an edge are not counted",
-    UNKNOWN: "the stored numbers are too coarse, or too little is left as bulk, to set a law beside it",
+    UNKNOWN: "the stored numbers are too coarse, too little is left as bulk, or signs were not flipped",
 }
 
 
@@ -54,18 +55,20 @@ def verdict(seen: Evidence) -> Verdict:
     """The first of the verdicts that holds, in the order of `KINDS`."""
     if seen.n < FEWEST:
         return Verdict(TOO_FEW, f"{seen.n} of {seen.h} values are not zero, and a law is fitted to {FEWEST} or more.")
-    if seen.effective_rank < COLLAPSED or seen.n <= seen.h / 4:
+    if seen.effective_rank < COLLAPSED or seen.n <= min(seen.h, seen.rows, seen.columns) / 4:
         return Verdict(COLLAPSE, f"the effective rank is {seen.effective_rank:.2g}, {seen.n} of {seen.h} are not zero.")
     if seen.q_random > LEVEL:
-        return Verdict(RANDOM, f"nothing tells it from random factors (q = {seen.q_random:.2g}).", best(seen.fits))
+        return Verdict(RANDOM, f"nothing tells it from random factors (q = {seen.q_random:.2g}).")
     if seen.p_spectrum > LEVEL:
         alone = f"the spectrum alone does not show it (p = {seen.p_spectrum:.2g})"
-        said = f"not random (q = {seen.q_random:.1e}), but {alone}."
-        return Verdict(VECTORS, said, best(seen.fits))
+        return Verdict(VECTORS, f"not random (q = {seen.q_random:.1e}), but {alone}.")
     return _of_bulk(seen)
 
 
 def _of_bulk(seen: Evidence) -> Verdict:
+    if seen.h > min(seen.rows, seen.columns):
+        wide = f"it is wider ({seen.h}) than its input ({min(seen.rows, seen.columns)})"
+        return Verdict(UNKNOWN, f"{wide}, and no law of a bulk is known there.")
     if seen.below_floor:
         said = (
             f"{seen.below_floor} of {seen.n} values may be the rounding of the stored numbers: no law is fitted there."
@@ -85,20 +88,16 @@ def _of_bulk(seen: Evidence) -> Verdict:
     unsure = _rivals(fit, accepted, seen)
     if unsure:
         return Verdict(UNDECIDED, f"{fit.name} noise fits (p = {fit.p_bulk:.2g}), but {unsure}.", fit)
+    told = f"{fit.spikes} values stand out of {fit.name} noise"
+    if fit.spikes and seen.at_least is None:
+        return Verdict(UNKNOWN, f"{told}, but {UNFLIPPED}")
     if fit.spikes and not seen.at_least:
-        why = "flipped signs show as much" if seen.at_least == 0 else "no signs were flipped"
-        told = f"{fit.spikes} values stand out of {fit.name} noise, but {why}"
-        said = f"{told}: uneven rows or heavy-tailed entries explain it."
+        said = f"{told}, but flipped signs show as much: uneven rows or heavy-tailed entries explain it."
         return Verdict(UNEVEN, said, fit)
     spikes = "1 spike" if fit.spikes == 1 else f"{fit.spikes} spikes"
     return Verdict(
         SPIKES, f"noise ({fit.name}) + {spikes}: the bulk is as {fit.name} noise is (p = {fit.p_bulk:.2g}).", fit
     )
-
-
-def best(fits: Sequence[BulkFit]) -> BulkFit | None:
-    """Of the laws that fit, the likeliest; None where none does."""
-    return max((fit for fit in fits if fit.accepted), key=lambda fit: fit.p_bulk, default=None)
 
 
 def _rivals(fit: BulkFit, accepted: Sequence[BulkFit], seen: Evidence) -> str:

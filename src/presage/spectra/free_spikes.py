@@ -33,7 +33,7 @@ def free_spikes(seen: Floats, noise: Floats, rows: int, columns: int) -> FreeSpi
     Args:
         seen: values that stand out.
         noise: the n singular values of the noise that are not zero.
-        rows: p, with the directions that stand out taken away.
+        rows: p, of the matrix that is seen.
         columns: q, likewise.
 
     Equation: [BGN12], Theorems 2.8 and 2.9; the shrinkage [N14].

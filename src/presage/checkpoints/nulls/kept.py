@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from presage.whole_file import whole_file
 
 PLACE, SWITCHED_OFF = "PRESAGE_CACHE", "off"
-FORMAT = 2  # of what is kept; a change of how it is computed raises it
+FORMAT = 3  # of what is kept; a change of how it is computed raises it
 
 
 def cache_folder() -> Path | None:
@@ -38,19 +39,21 @@ def kept(name: str, made: Callable[[], NDArray[np.float64]]) -> NDArray[np.float
     """
     folder = cache_folder()
     if folder is None:
-        return made()
+        return _as_kept(made())
     place = folder / f"{name}-{FORMAT}.npy"
     found = _read(place)
     if found is not None:
         return found
-    array = made()
-    try:
+    array = _as_kept(made())
+    with suppress(OSError):  # to keep it is a convenience: the answer does not depend on it
         folder.mkdir(parents=True, exist_ok=True)
         with whole_file(place) as part:
             np.save(part, array.astype(np.float32))
-    except OSError:  # to keep it is a convenience: the answer does not depend on it
-        return array.astype(np.float32).astype(np.float64)
-    # As it will be read: an answer does not depend on who made it first.
+    return array
+
+
+def _as_kept(array: NDArray[np.float64]) -> NDArray[np.float64]:
+    """As it will be read: an answer does not depend on who made it first, nor on whether it is kept."""
     return array.astype(np.float32).astype(np.float64)
 
 

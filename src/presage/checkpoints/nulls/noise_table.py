@@ -143,14 +143,17 @@ def noise_table(name: str, n: int, rows: int, columns: int, spikes: int = 0, *, 
 
     Random factors beside r spikes are random factors of width n - r and height d - r. Whole matrices have a table every
     eight spikes, between which order statistics are interpolated. Shrunk noise has one for all, by which values are
-    tested one after the other, and where `exact` is asked for its own.
+    tested one after the other, and where `exact` is asked for its own. All tables of a matrix are in units of the whole
+    matrix, as entries keep their variance beside spikes.
     """
     law = LAWS[name]
     if law is GAUSSIAN and spikes % STEP:
-        return _interpolated(noise_table(name, n, rows, columns, spikes - spikes % STEP), n - spikes)
+        known = spikes - spikes % STEP
+        smaller = _smaller(law, rows, columns, spikes) / _smaller(law, rows, columns, known)
+        return _interpolated(noise_table(name, n, rows, columns, known), n - spikes, smaller)
     if spikes and not law.shrinks and not exact:
         return _beside_spikes(noise_table(name, n, rows, columns), rows, columns, spikes)
-    smaller = 1.0 if law.shrinks else _smaller(rows, columns, spikes)
+    smaller = _smaller(law, rows, columns, spikes)
     n, rows, columns = n - spikes, rows - spikes, columns - spikes
     draws = draws_for(law, n, spikes)
 
@@ -161,9 +164,9 @@ def noise_table(name: str, n: int, rows: int, columns: int, spikes: int = 0, *, 
     return NoiseTable(law, smaller * kept(f"{name}-{n}-{rows}-{columns}-{draws}", made))
 
 
-def _interpolated(table: NoiseTable, n: int) -> NoiseTable:
+def _interpolated(table: NoiseTable, n: int, smaller: float) -> NoiseTable:
     """The same law with a few values less, by the places of its order statistics."""
-    return NoiseTable(table.law, _at_places(table.samples, (np.arange(n) + 0.5) * table.n / n - 0.5))
+    return NoiseTable(table.law, smaller * _at_places(table.samples, (np.arange(n) + 0.5) * table.n / n - 0.5))
 
 
 def _beside_spikes(table: NoiseTable, rows: int, columns: int, spikes: int) -> NoiseTable:
@@ -174,16 +177,16 @@ def _beside_spikes(table: NoiseTable, rows: int, columns: int, spikes: int) -> N
     Entries keep their variance, so that the noise that is left is smaller by the root of its size.
 
     Equation: derived: the quantiles of the bulk do not depend on its size but for the scale.
-    Checked: tests/checkpoints/test_bulk_fit.py::test_shrunk_noise_beside_spikes
+    Checked: tests/checkpoints/test_bulk_fit.py::test_tables_of_all_dimensions_serve_beside_spikes
     """
     d = min(rows, columns)
     places = (np.arange(table.n - spikes) + 0.5) * d / (d - spikes) - 0.5
-    return NoiseTable(table.law, _smaller(rows, columns, spikes) * _at_places(table.samples, places))
+    return NoiseTable(table.law, _smaller(table.law, rows, columns, spikes) * _at_places(table.samples, places))
 
 
-def _smaller(rows: int, columns: int, spikes: int) -> float:
+def _smaller(law: NoiseLaw, rows: int, columns: int, spikes: int) -> float:
     """How much smaller noise of entries of the same variance is without the dimensions of the spikes."""
-    return float(((rows - spikes) * (columns - spikes) / (rows * columns)) ** 0.25)
+    return law.unit(rows - spikes, columns - spikes) / law.unit(rows, columns)
 
 
 def _at_places(samples: Floats, places: Floats) -> Floats:
