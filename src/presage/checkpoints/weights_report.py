@@ -95,7 +95,8 @@ class WeightsReport(Told):
                 f", {sum(head.q_flips <= LEVEL for head in self.every_head)} by flipped signs" if self.flips else ""
             )
             alone = sum(head.p_spectrum > LEVEL for head in differ)
-            only = f"; in {alone} of the former the spectrum alone does not show it" if alone else ""
+            which = "the former" if self.flips else "them"
+            only = f"; in {alone} of {which} the spectrum alone does not show it" if alone else ""
             lines.append(
                 f"{len(differ)} heads differ from random factors{flipped} (false discoveries {LEVEL:.0%}){only}."
             )
