@@ -90,7 +90,8 @@ def test_one_table_has_heads_and_matrices_and_what_was_skipped(place):
 
 
 def test_a_network_without_attention(tmp_path):
-    np.savez(tmp_path / "network.npz", **{"layers.0.weight": np.random.default_rng(0).standard_normal((40, 30))})
+    arrays: dict[str, Any] = {"layers.0.weight": np.random.default_rng(0).standard_normal((40, 30))}
+    np.savez(tmp_path / "network.npz", **arrays)
     code, out, _ = run(tmp_path / "network.npz", "--flips", 0, "--matrices")
     assert code == 0
     assert "0 heads, 1 whole matrices" in words(out)

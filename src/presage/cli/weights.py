@@ -111,7 +111,7 @@ def weights(
     cut: dict[str, Any] = {"heads": heads, "kv_heads": kv_heads, "head_dim": head_dim, "family": family, "only": only}
     if before is not None:
         _refuse_beside_before(context)
-        members = {"member_before": before_member, "member_after": member}
+        members: dict[str, Any] = {"member_before": before_member, "member_after": member}
         found: Any = ps.compare_weights(before, file, flips=flips, seed=seed, **members, **cut)
         _tell(found, json, csv, lambda out: _changes(out, found))
         return

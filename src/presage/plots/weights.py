@@ -18,8 +18,8 @@ from presage.protocol import checks
 
 MAP, SPECTRA, HEAD = "map", "spectra", "spectrum"
 RANGE = 3.0  # powers of two of the map on either side
-MOST_NAMED = 40  # rows of a map that have a name each
-MOST_APART = 64  # rows or columns of a map whose squares have a gap between them
+MOST_NAMED = 72  # rows of a map that have a name each
+MOST_APART = 72  # rows or columns of a map whose squares have a gap between them
 SUFFIXES = (".png", ".pdf", ".svg")
 
 
@@ -29,7 +29,7 @@ def weights_panels(report: WeightsReport) -> list[Panel]:
         reason, remedy = "a map has a square a head, and there are none", "Give a file with attention."
         raise checks.complaint("result", "have heads", reason, repr(report), remedy)
     rows = len(_places(report))
-    height = float(np.clip(0.18 * rows + 1.4, 3.6, 9.0))
+    height = float(np.clip(0.18 * rows + 1.4, 3.6, 12.0))
     return [
         Panel(MAP, lambda axes: _map(axes, report), 5.8, height),
         Panel(SPECTRA, lambda axes: _spectra(axes, report), 5.8, height),

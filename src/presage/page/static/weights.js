@@ -161,7 +161,7 @@ function picture(head) {
   ];
   if (head.threshold !== null) {
     parts.push(drawn("line", { x1: LEFT, x2: WIDE - 8, y1: y(head.threshold), y2: y(head.threshold), stroke: "var(--orange)", "stroke-dasharray": "5 4" }));
-    parts.push(text("reached by flipped signs", { x: WIDE - 150, y: y(head.threshold) - 4 }));
+    parts.push(text("reached by flipped signs", { x: WIDE - 8, y: y(head.threshold) - 4, "text-anchor": "end" }));
   }
   return drawn("svg", label, ...parts);
 }
