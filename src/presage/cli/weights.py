@@ -23,7 +23,7 @@ EXAMPLES = {
         "presage weights folder-of-shards --json",
         "presage weights model.pt --heads 12 --family nanogpt",
         "presage weights fine-tuned.safetensors --before base.safetensors",
-        "presage weights models.zip --member tuned --before models.zip --before-member base",
+        "presage weights a.zip --member tuned --before a.zip --before-member base",
         "presage weights --families",
     ),
 }
