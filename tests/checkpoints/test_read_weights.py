@@ -88,6 +88,38 @@ def test_whole_matrices(model):
     assert "Whole matrices:" in report.summary
 
 
+def test_whole_matrices_of_a_file_without_attention():
+    """With whole matrices a file without attention is no error, and the reason stands where it was skipped."""
+    rng = np.random.default_rng(3)
+    network = {f"layers.{n}.weight": rng.standard_normal((40, 30)) for n in range(2)}
+    with pytest.raises(ps.CheckpointError, match="have attention whose names are known"):
+        ps.read_weights(network, flips=0)
+    report = ps.read_weights(network, matrices=True, flips=0)
+    assert report.every_head == ()
+    assert len(report.every_matrix) == 2
+    assert report.left_out[0].name == "attention"
+    assert "no tensor is named as the queries and keys" in report.left_out[0].reason
+    assert "Look at its whole matrices" not in report.left_out[0].reason  # which is what was done
+    assert "Skipped: attention (no tensor is named" in report.summary
+    with pytest.raises(ps.CheckpointError, match="have tensors with 'nowhere' in their names"):
+        ps.read_weights(network, matrices=True, only="nowhere")
+
+
+def test_whole_matrices_where_the_number_of_heads_is_not_known(model):
+    report = ps.read_weights(model, matrices=True, flips=0)
+    assert report.every_head == ()
+    assert len(report.every_matrix) == 4
+    assert report.left_out[0].name == "attention"
+    assert report.left_out[0].reason.endswith("Give heads=..., the number of query heads")
+
+
+def test_a_table_is_never_empty_without_a_reason():
+    small = {"layers.0.weight": np.ones((8, 8))}
+    report = ps.read_weights(small, matrices=True, flips=0)
+    assert [one.name for one in report.left_out] == ["attention", "whole matrices"]
+    assert "24" in report.left_out[1].reason
+
+
 def test_a_file_again_and_its_half_precision(model, tmp_path):
     """A file gives what the dict gives; in half precision every verdict stays."""
     np.savez(tmp_path / "model.npz", **model)

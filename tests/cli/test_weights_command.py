@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import zipfile
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,54 @@ def test_whole_matrices(place):
     assert len(json.loads(out)["matrices"]) == 4
 
 
+def test_one_table_has_heads_and_matrices_and_what_was_skipped(place):
+    """Nothing that was computed is dropped: the first column says what a row is."""
+    code, out, _ = run(place / "model.npz", "--heads", H, "--flips", 0, "--matrices", "--csv")
+    assert code == 0
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert [row["what"] for row in rows] == ["head"] * 4 + ["matrix"] * 4
+    assert rows[0]["name"] == "layer 0 head 0"
+    assert rows[4]["name"] == "encoder.layer.0.attention.self.query.weight"
+    assert (rows[4]["rows"], rows[4]["layer"]) == (str(H * h), "")
+    code, out, _ = run(place / "model.npz", "--before", place / "model.npz", "--heads", H, "--flips", 0, "--csv")
+    assert code == 0
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert [row["what"] for row in rows] == ["head"] * 4 + ["skipped"] * 4
+    assert {row["sentence"] for row in rows} == {"the head is as it was.", "it did not change"}
+
+
+def test_a_network_without_attention(tmp_path):
+    arrays: dict[str, Any] = {"layers.0.weight": np.random.default_rng(0).standard_normal((40, 30))}
+    np.savez(tmp_path / "network.npz", **arrays)
+    code, out, _ = run(tmp_path / "network.npz", "--flips", 0, "--matrices")
+    assert code == 0
+    assert "0 heads, 1 whole matrices" in words(out)
+    assert "no tensor is named as the queries and keys" in words(out)
+    code, out, said = run(tmp_path / "network.npz", "--flips", 0, "--matrices", "--plot", tmp_path / "network.png")
+    assert code == 2
+    assert "1 whole matrices" in words(out)  # the numbers are there
+    assert "`--plot` must be left out of a file without heads" in said
+    assert not (tmp_path / "network.png").exists()
+    code, _, said = run(tmp_path / "network.npz", "--flips", 0)
+    assert code == 2
+    assert "have attention" in said
+
+
+def test_members_of_two_archives(place, tmp_path):
+    with zipfile.ZipFile(tmp_path / "two.zip", "w") as archive:
+        for name in ("model.npz", "later.npz"):
+            archive.write(place / name, name)
+    two = tmp_path / "two.zip"
+    asked = (two, "--before", two, "--member", "later.npz", "--heads", H, "--flips", 0, "--json")
+    code, out, _ = run(*asked, "--before-member", "model.npz")
+    assert code == 0
+    inside = json.loads(out)
+    outside = json.loads(run(place / "later.npz", "--before", place / "model.npz", *asked[5:])[1])
+    assert [one["change"] for one in inside["heads"]] == [one["change"] for one in outside["heads"]]
+    assert inside["before"].endswith("two.zip/model.npz")
+    assert run(*asked)[0] == 2  # which of the two it began from is not known
+
+
 def test_families():
     code, out, _ = run("--families", "--csv")
     assert code == 0
@@ -89,7 +138,15 @@ def test_families():
         (("{model}", "--heads", "2", "--family", "gpt5"), "family"),
         (("{model}", "--heads", "2", "--only", "nowhere"), "nowhere"),
         (("{model}", "--before", "{model}", "--fold-norm"), "`--fold-norm` must be left out beside --before"),
+        (("{model}", "--before", "{model}", "--tol", "0"), "`--tol` must be left out beside --before"),
         (("{model}", "--families"), "`FILE` must be left out beside --families"),
+        (("--families", "--heads", "3"), "`--heads` must be left out beside --families"),
+        (("--families", "--plot", "x.png"), "`--plot` must be left out beside --families"),
+        (("--families", "--tol", "1"), "`--tol` must be left out beside --families"),
+        (("--families", "--flips", "19"), "`--flips` must be left out beside --families"),
+        (("--families", "--before", "{model}"), "`--before` must be left out beside --families"),
+        (("--families", "--fold-norm"), "`--fold-norm` must be left out beside --families"),
+        (("{model}", "--before-member", "base"), "`--before-member` must be left out without --before"),
         (("{model}", "--json", "--csv"), "exclude each other"),
         (("{model}", "--plot", "picture.gif"), "must end in .png"),
     ],

@@ -36,6 +36,11 @@ def files(tmp_path_factory):
     np.savez(folder / "another.npz", **arrays)
     config = {"model_type": "bert", "num_attention_heads": 4, "hidden_size": 120}
     (folder / "config.json").write_text(json.dumps(config))
+    arrays = {name: W for name, W in arrays.items() if ".0." in name}
+    arrays["encoder.layer.0.attention.self.query.weight"][:24] = 0.0
+    np.savez(folder / "zeros.npz", **arrays)
+    for name in ("tokenizer.json", "model.safetensors.index.json"):
+        (folder / name).write_text("{}")
     return folder
 
 
@@ -73,6 +78,29 @@ def test_another_file_has_a_configuration_of_its_own(page, files):
     page.one("#weights-heads").send_keys("2")
     page.one("#weights-read").click()
     until(page, "return document.querySelectorAll('#weights-map .head').length", 4)
+
+
+def test_a_head_of_zeros_is_not_coloured_as_random(page, files):
+    """A head without a stable rank has no colour of the scale; its picture and its words say why."""
+    page.js("document.getElementById('weights-heads').value = ''")
+    page.one("#weights-file").send_keys(f"{files / 'zeros.npz'}\n{files / 'config.json'}")
+    until(page, "return document.querySelectorAll('#weights-map .head.zero').length", 1)
+    assert page.js(
+        "return [...document.querySelectorAll('#weights-map .head')].map((one) => one.classList.contains('zero'))"
+    ) == [True, False, False, False]
+    assert page.js("return document.querySelector('#weights-map .head').style.background") == ""
+    assert "all its values are zero" in page.js("return document.querySelector('#weights-map .head').title")
+    page.js("document.querySelectorAll('#weights-map .head')[0].click()")
+    assert page.js("return document.querySelectorAll('#weights-spectrum circle').length") == 0
+    assert page.js("return document.querySelector('#weights-spectrum text').textContent") == "all its values are zero"
+
+
+def test_no_other_json_is_a_configuration(page, files):
+    for name, said in (("tokenizer.json", "must be called config.json"), ("model.safetensors.index.json", "several")):
+        page.one("#weights-file").send_keys(f"{files / 'model.npz'}\n{files / name}")
+        assert said in page.text("#weights-message")
+        assert name in page.text("#weights-message")
+        assert page.text("#weights-name") == "zeros.npz and config.json"  # what was there stays
 
 
 def test_two_files_are_too_many(page, files):

@@ -13,7 +13,7 @@ from presage.checkpoints.head import Head
 from presage.checkpoints.measures import effective_rank, rounding_floor, singular_values, stable_rank
 from presage.laws.spectral_law import Floats
 
-UNCHANGED, NO_STRUCTURE, STRUCTURED, ROUNDING = "unchanged", "no structure seen", "structured change", "cannot tell"
+UNCHANGED, NO_STRUCTURE, STRUCTURED, UNKNOWN = "unchanged", "no structure seen", "structured change", "cannot tell"
 LEVEL = 0.05
 
 
@@ -37,6 +37,17 @@ class HeadDifference:
     q_flips: float = nan
 
     @property
+    def name(self) -> str:
+        """Where it is, as people say it."""
+        where = f"{self.part} " if self.part else ""
+        return f"{where}layer {self.layer} head {self.head}{' (cross)' if self.kind == 'cross' else ''}"
+
+    @property
+    def top(self) -> float:
+        """The largest value of the change."""
+        return float(self.singular_values[0])
+
+    @property
     def above_floor(self) -> int:
         """Values that are not the rounding of the stored numbers."""
         return int(np.sum(self.singular_values > self.floor))
@@ -49,10 +60,10 @@ class HeadDifference:
     @property
     def verdict(self) -> str:
         """What may be said of the change."""
-        if not self.singular_values[0] > 0.0:
+        if not self.top > 0.0:
             return UNCHANGED
-        if not self.above_floor:
-            return ROUNDING
+        if not self.above_floor or not self.flips:
+            return UNKNOWN
         return STRUCTURED if self.q_flips <= LEVEL and self.at_least else NO_STRUCTURE
 
     @property
@@ -61,16 +72,18 @@ class HeadDifference:
         if self.verdict == UNCHANGED:
             return "the head is as it was."
         size = f"it changed by {100 * self.change:.2g} % of its size"
-        if self.verdict == ROUNDING:
+        if not self.above_floor:
             return f"{size}, which may be the rounding of the stored numbers."
+        if not self.flips:
+            return f"{size}; whether along any direction is not known, since no signs were flipped."
         if self.verdict == STRUCTURED:
             count = self.at_least or 0
             return f"{size}, along at least {count} structured direction{'' if count == 1 else 's'}."
         return f"{size}, and flipped signs of the change show as much (p = {self.p_flips:.2g})."
 
     def row(self) -> dict[str, Any]:
-        """Its line in a table."""
-        changed = bool(self.singular_values[0] > 0.0)
+        """Its line in a table; `WeightsDifference` says which columns of `read_weights` a change has not."""
+        changed = self.top > 0.0
         return {
             "layer": self.layer,
             "head": self.head,
@@ -80,7 +93,7 @@ class HeadDifference:
             "d_k": self.d_k,
             "h": self.h,
             "change": self.change,
-            "top": float(self.singular_values[0]),
+            "top": self.top,
             "stable_rank": float(stable_rank(self.singular_values)) if changed else nan,
             "effective_rank": float(effective_rank(self.singular_values)) if changed else nan,
             "above_floor": self.above_floor,

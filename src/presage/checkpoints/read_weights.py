@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Iterator, Sequence
-from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +12,19 @@ import numpy as np
 
 from presage.checkpoints.checkpoint import Checkpoint, Skipped
 from presage.checkpoints.cutting.heads_of import heads_of
-from presage.checkpoints.cutting.matrices_of import matrices_of
+from presage.checkpoints.cutting.matrices_of import SMALLEST, matrices_of
 from presage.checkpoints.files.open_checkpoint import open_checkpoint
-from presage.checkpoints.flips import FLIPS, own_p, pooled_p
+from presage.checkpoints.flip_p_values import flip_p_values
+from presage.checkpoints.flips import FLIPS
 from presage.checkpoints.head_report import HeadReport
 from presage.checkpoints.matrix_report import MatrixReport, read_matrix
 from presage.checkpoints.multiple_testing import false_discovery
 from presage.checkpoints.read_head import measured_heads, report_of, settings
+from presage.checkpoints.readable_heads import read_layer, readable_heads
 from presage.checkpoints.weights_report import WeightsReport
 from presage.protocol.progress import with_progress
+
+NONE_LARGE = f"none that can be looked at has two sides of at least {SMALLEST}: fewer values are too few for any law"
 
 
 def read_weights(
@@ -58,7 +61,8 @@ def read_weights(
         tol: singular values up to this size are zero; by default what single precision cannot tell from it.
         only: keep the layers whose names have this text between dots, such as "layers.3".
         member: which file of a wheel or zip, where it holds several.
-        matrices: whether whole matrices are looked at too; with them a file without attention is no error.
+        matrices: whether whole matrices are looked at too; with them a file without attention, or whose heads cannot
+            be told, is no error, and `skipped` has the reason.
         progress: whether a bar is shown on standard error; by default on a terminal.
 
     Checked: tests/checkpoints/test_read_weights.py::test_planted_heads_of_a_file
@@ -66,12 +70,14 @@ def read_weights(
     count, number, zero = settings(flips, seed, tol)
     checkpoint = open_checkpoint(source, member=member)
     show = sys.stderr.isatty() if progress is None else progress
-    cut = {"heads": heads, "kv_heads": kv_heads, "head_dim": head_dim, "family": family, "fold_norm": fold_norm}
+    cut: dict[str, Any] = {"heads": heads, "kv_heads": kv_heads, "head_dim": head_dim, "family": family}
+    cut["fold_norm"] = fold_norm
     reports: list[HeadReport] = []
     skipped = list(checkpoint.skipped)
-    found = heads_of(checkpoint, only=only, **cut)  # type: ignore[arg-type]
+    found = (readable_heads if matrices else heads_of)(checkpoint, only=only, **cut)
     skipped += found.skipped
-    for layer in with_progress(found.layers, len(found.readers), words="reading heads", unit="layers", show=show):
+    layers = (read_layer(reader) for reader in found.readers)
+    for layer in with_progress(layers, len(found.readers), words="reading heads", unit="layers", show=show):
         skipped += layer.skipped
         measured = measured_heads(layer.heads, tied=False, flips=count, seed=number, tol=zero)
         reports += [report_of(head, one) for head, one in zip(layer.heads, measured, strict=True)]
@@ -79,23 +85,17 @@ def read_weights(
     every_matrix: tuple[MatrixReport, ...] = ()
     if matrices:
         every_matrix = tuple(_matrices(checkpoint, only, count, number, skipped))
+        if not every_matrix:
+            skipped.append(Skipped("whole matrices", NONE_LARGE))
     return WeightsReport(
-        _called(source, checkpoint), judged(reports), every_matrix, tuple(skipped), (), fold_norm, count, number
+        _called(source, checkpoint), judged(reports), every_matrix, tuple(skipped), fold_norm, count, number
     )
 
 
 def judged(reports: Sequence[HeadReport]) -> tuple[HeadReport, ...]:
     """Heads beside one another: p values of flips pooled over those of a shape, rates of false discoveries over all."""
-    p_flips = np.full(len(reports), nan)
-    shapes: dict[tuple[int, int, int], list[int]] = {}
-    for at, one in enumerate(reports):
-        if one.measured.flips:
-            shapes.setdefault((one.h, one.d_q, one.d_k), []).append(at)
-    for places in shapes.values():
-        tops = np.array([reports[at].measured.flips for at in places])
-        top = np.array([reports[at].top for at in places])
-        alone = len(places) == 1
-        p_flips[places] = [own_p(top[0], tops[0])] if alone else pooled_p(top, tops)
+    shapes = [(one.h, one.d_q, one.d_k) for one in reports]
+    p_flips = flip_p_values(shapes, [one.top for one in reports], [one.measured.flips for one in reports])
     q_random = false_discovery(np.array([one.p_random for one in reports]))
     q_flips = false_discovery(p_flips)
     return tuple(

@@ -9,14 +9,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
-import numpy as np
-
 from presage.checkpoints.checkpoint import Skipped
-from presage.checkpoints.flips import pooled_p
+from presage.checkpoints.flip_p_values import flip_p_values
 from presage.checkpoints.head_difference import HeadDifference
 from presage.checkpoints.matrix_report import MatrixReport
 from presage.checkpoints.multiple_testing import false_discovery
-from presage.checkpoints.told import Told
+from presage.checkpoints.told import Told, counted, skipped_lines
 from presage.protocol.model import found
 from presage.protocol.tabulated import plain
 
@@ -27,7 +25,13 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True, eq=False)
 class WeightsDifference(Told):
-    """The changes of every head and of every matrix between two files."""
+    """The changes of every head and of every matrix between two files.
+
+    A row has what has a meaning for a change. The change of a product of two factors is not such a product, so that
+    the columns of `read_weights` that set a head beside random factors (``p_random``, ``p_spectrum``, ``balance``,
+    ``symmetry``, ``law`` and what comes with them) are not in it: it is set beside flipped signs. The change of a whole
+    matrix is a matrix, and has all columns of one.
+    """
 
     before: str
     after: str
@@ -71,15 +75,10 @@ class WeightsDifference(Told):
         changed = f"{len(self.every_head)} heads, {len(self.every_matrix)} matrices changed"
         lines = [f"{self.after} minus {self.before}: {changed}."]
         if self.every_head:
-            lines.append("; ".join(f"{count} {kind}" for kind, count in self.counts.items()) + ".")
+            lines.append(f"{counted([head.verdict for head in self.every_head])}.")
         if self.every_matrix:
-            seen = Counter(matrix.verdict for matrix in self.every_matrix)
-            lines.append(f"Changes of whole matrices: {'; '.join(f'{count} {kind}' for kind, count in seen.items())}.")
-        if self.left_out:
-            first = self.left_out[0]
-            more = f", and {len(self.left_out) - 1} more" if len(self.left_out) > 1 else ""
-            lines.append(f"Skipped: {first.name} ({first.reason}){more}.")
-        return "\n".join(lines)
+            lines.append(f"Changes of whole matrices: {counted([matrix.verdict for matrix in self.every_matrix])}.")
+        return "\n".join(lines + skipped_lines(self.left_out))
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers, lists and words."""
@@ -114,15 +113,8 @@ class WeightsDifference(Told):
 
 def judged(rows: Sequence[HeadDifference]) -> tuple[HeadDifference, ...]:
     """Changes beside one another: flips pooled over the heads of a shape, rates of false discoveries over all."""
-    p = np.array([row.p_flips for row in rows], dtype=np.float64)
-    shapes: dict[tuple[int, int, int], list[int]] = {}
-    for at, row in enumerate(rows):
-        if row.flips:
-            shapes.setdefault((row.h, row.d_q, row.d_k), []).append(at)
-    for places in shapes.values():
-        if len(places) > 1:
-            tops = np.array([rows[at].flips for at in places])
-            p[places] = pooled_p(np.array([rows[at].singular_values[0] for at in places]), tops)
+    shapes = [(row.h, row.d_q, row.d_k) for row in rows]
+    p = flip_p_values(shapes, [row.top for row in rows], [row.flips for row in rows])
     q = false_discovery(p)
     return tuple(
         dataclasses.replace(row, p_flips=float(at), q_flips=float(rate))

@@ -13,7 +13,7 @@ import numpy as np
 from presage.checkpoints.checkpoint import Skipped
 from presage.checkpoints.head_report import HeadReport
 from presage.checkpoints.matrix_report import MatrixReport
-from presage.checkpoints.told import Told
+from presage.checkpoints.told import Told, counted, skipped_lines
 from presage.checkpoints.verdicts import KINDS, LEVEL
 from presage.protocol import checks
 from presage.protocol.model import found
@@ -36,7 +36,6 @@ class WeightsReport(Told):
     every_head: tuple[HeadReport, ...] = field(repr=False)
     every_matrix: tuple[MatrixReport, ...] = field(default=(), repr=False)
     left_out: tuple[Skipped, ...] = field(default=(), repr=False)
-    notes: tuple[str, ...] = field(default=(), repr=False)
     fold_norm: bool = False
     flips: int = 0
     seed: int = 0
@@ -96,26 +95,22 @@ class WeightsReport(Told):
                 f", {sum(head.q_flips <= LEVEL for head in self.every_head)} by flipped signs" if self.flips else ""
             )
             alone = sum(head.p_spectrum > LEVEL for head in differ)
-            only = f"; in {alone} of the former the spectrum alone does not show it" if alone else ""
+            which = "the former" if self.flips else "them"
+            only = f"; in {alone} of {which} the spectrum alone does not show it" if alone else ""
             lines.append(
                 f"{len(differ)} heads differ from random factors{flipped} (false discoveries {LEVEL:.0%}){only}."
             )
             lines.append("; ".join(f"{count} {kind}" for kind, count in self.counts.items()) + ".")
         if self.every_matrix:
-            seen = Counter(matrix.verdict for matrix in self.every_matrix)
-            lines.append(f"Whole matrices: {'; '.join(f'{count} {kind}' for kind, count in seen.items())}.")
-        if self.left_out:
-            first = self.left_out[0]
-            more = f", and {len(self.left_out) - 1} more" if len(self.left_out) > 1 else ""
-            lines.append(f"Skipped: {first.name} ({first.reason}){more}.")
-        return lines
+            lines.append(f"Whole matrices: {counted([matrix.verdict for matrix in self.every_matrix])}.")
+        return lines + skipped_lines(self.left_out)
 
     @property
     def caveats(self) -> tuple[str, ...]:
         """What to know before believing it: of the file, then of its heads, each once."""
         gains = "gains of norms are folded in" if self.fold_norm else "gains of norms are not in it"
         own = (f"M = W_Q W_K' as it is stored; {gains}.",) if self.every_head else ()
-        return tuple(dict.fromkeys([*own, *self.notes, *(line for head in self.every_head for line in head.notes)]))
+        return tuple(dict.fromkeys([*own, *(line for head in self.every_head for line in head.notes)]))
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers, lists and words."""

@@ -347,7 +347,7 @@ def takes_problem(command: Callable[..., None]) -> Callable[..., None]:
         written = dict(context.meta[WRITTEN])
         chosen = models.choose(written.pop("model"))
         n, d = (None if name in chosen.problem.fields else written.pop(name, None) for name in ("n", "d"))
-        if n is not None and "d" in values and _is_written(context, "d"):
+        if n is not None and "d" in values and is_written(context, "d"):
             d = values["d"]  # of the networks that the command trains
         command(_with_samples(Given(chosen, written), Samples(n, samples.dimension(d))), **values)
 
@@ -360,7 +360,7 @@ def takes_problem(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def _is_written(context: typer.Context, name: str) -> bool:
+def is_written(context: typer.Context, name: str) -> bool:
     """Whether a parameter of a command was written, and is not its default."""
     source = context.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"

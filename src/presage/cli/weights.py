@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from presage.cli.errors import CommandError
+from presage.cli.errors import CommandError, option
+from presage.cli.options import is_written
 from presage.cli.output import Csv, Json, Plot, check_format, check_picture, emit, say, table, tell_caveats
 from presage.protocol import numbers
 
@@ -22,9 +23,11 @@ EXAMPLES = {
         "presage weights folder-of-shards --json",
         "presage weights model.pt --heads 12 --family nanogpt",
         "presage weights fine-tuned.safetensors --before base.safetensors",
+        "presage weights a.zip --member tuned --before a.zip --before-member base",
         "presage weights --families",
     ),
 }
+LISTS = ("families", "json", "csv")  # options of a list of families
 FEW = 5  # heads that are listed at either end
 MOST_LAYERS = 100  # lines of layers
 PANEL = "What the file does not tell"
@@ -51,6 +54,12 @@ FamilyName = Annotated[
 Member = Annotated[
     str | None, typer.Option("--member", help="Which file of a wheel or zip.", metavar="NAME", rich_help_panel=PANEL)
 ]
+BeforeMember = Annotated[
+    str | None,
+    typer.Option(
+        "--before-member", help="Which file of a wheel or zip in --before.", metavar="NAME", rich_help_panel=PANEL
+    ),
+]
 Only = Annotated[
     str | None, typer.Option("--only", help="The layers of this name alone, such as layers.3.", metavar="NAME")
 ]
@@ -66,6 +75,7 @@ Families = Annotated[bool, typer.Option("--families", help="List the families wh
 
 
 def weights(
+    context: typer.Context,
     file: Source = None,
     before: Before = None,
     heads: Heads = None,
@@ -73,6 +83,7 @@ def weights(
     head_dim: HeadDim = None,
     family: FamilyName = None,
     member: Member = None,
+    before_member: BeforeMember = None,
     only: Only = None,
     fold_norm: FoldNorm = False,
     matrices: Matrices = False,
@@ -88,7 +99,7 @@ def weights(
     check_format(json, csv)
     check_picture(plot)
     if families:
-        _refuse_beside_families(file)
+        _refuse_beside_families(context, file)
         _list_families(json, csv)
         return
     if file is None:
@@ -99,10 +110,16 @@ def weights(
 
     cut: dict[str, Any] = {"heads": heads, "kv_heads": kv_heads, "head_dim": head_dim, "family": family, "only": only}
     if before is not None:
-        _refuse_with_before(fold_norm=fold_norm, matrices=matrices, tol=tol, plot=plot)
-        found: Any = ps.compare_weights(before, file, flips=flips, seed=seed, member_after=member, **cut)
+        _refuse_beside_before(context)
+        members: dict[str, Any] = {"member_before": before_member, "member_after": member}
+        found: Any = ps.compare_weights(before, file, flips=flips, seed=seed, **members, **cut)
         _tell(found, json, csv, lambda out: _changes(out, found))
         return
+    if before_member is not None:
+        raise CommandError(
+            "`--before-member` must be left out without --before: it names a file inside of that. "
+            f"Got --before-member {before_member}. Write --member for one of FILE, or name a --before."
+        )
     more: dict[str, Any] = {
         "member": member,
         "fold_norm": fold_norm,
@@ -114,6 +131,7 @@ def weights(
     report = ps.read_weights(file, **cut, **more)
     _tell(report, json, csv, lambda out: _report(out, report))
     if plot is not None:
+        _refuse_picture_of_nothing(report, plot)
         from presage.cli import pictures
         from presage.plots.plot import panels_of
 
@@ -122,24 +140,39 @@ def weights(
 
 
 def _tell(found: Any, json: bool, csv: bool, human: Any) -> None:
-    rows = [head.row() for head in found.every_head] or [matrix.row() for matrix in found.every_matrix]
+    """Numbers for people, or as JSON, or in one table as CSV: its first column says what a row is."""
+    rows = [{"what": "head", "name": head.name, **head.row()} for head in found.every_head]
+    rows += [{"what": "matrix", **matrix.row()} for matrix in found.every_matrix]
+    rows += [{"what": "skipped", "name": one.name, "sentence": one.reason} for one in found.left_out]
     emit(found.as_dict(), rows, human, json=json, csv=csv)
 
 
-def _refuse_with_before(**options: Any) -> None:
-    for name, value in options.items():
-        if value not in (None, False):
-            option = f"--{name.replace('_', '-')}"
+def _refuse_beside_before(context: typer.Context) -> None:
+    for name in ("fold_norm", "matrices", "tol", "plot"):
+        if is_written(context, name):
             raise CommandError(
-                f"`{option}` must be left out beside --before: it plays no part in a change. Leave it out."
+                f"`{option(name)}` must be left out beside --before: it plays no part in a change. Leave it out."
             )
 
 
-def _refuse_beside_families(file: str | None) -> None:
+def _refuse_picture_of_nothing(report: Any, plot: Path) -> None:
+    if not report.every_head:
+        raise CommandError(
+            f"`--plot` must be left out of a file without heads: its picture has a square a head. Got --plot {plot}. "
+            "The numbers are printed, and nothing is drawn."
+        )
+
+
+def _refuse_beside_families(context: typer.Context, file: str | None) -> None:
     if file is not None:
         raise CommandError(
             f"`FILE` must be left out beside --families, which reads none. Got {file}. Leave one of them out."
         )
+    for name in context.params:
+        if name not in LISTS and is_written(context, name):
+            raise CommandError(
+                f"`{option(name)}` must be left out beside --families: a list of families reads no file. Leave it out."
+            )
 
 
 def _list_families(json: bool, csv: bool) -> None:
@@ -246,7 +279,7 @@ def _changes(out: Console, found: Any) -> None:
         say(out, line)
     rows = [
         (
-            f"layer {one.layer} head {one.head}",
+            one.name,
             numbers.cell(one.change),
             numbers.cell(one.row()["stable_rank"]),
             "" if one.at_least is None else str(one.at_least),

@@ -12,6 +12,7 @@ from typing import Any
 from fastapi import FastAPI, Request, WebSocket, WebSocketDisconnect
 from fastapi.responses import FileResponse, JSONResponse, PlainTextResponse, Response
 from fastapi.staticfiles import StaticFiles
+from starlette.requests import ClientDisconnect
 
 from presage.page.asked import FieldError
 from presage.page.bounds import BOUNDS, beyond
@@ -22,7 +23,7 @@ from presage.page.origin import FOREIGN, header, is_own_host, is_own_origin
 from presage.page.pictures import FORMATS
 from presage.page.pool import AnswerError, Pool
 from presage.page.remembered import Remembered
-from presage.page.weights import own_folder, received, said_beside
+from presage.page.weights import on_disk, own_folder, received, said_beside
 from presage.protocol.errors import InputError
 from presage.protocol.machine import available_cores
 
@@ -31,6 +32,7 @@ MOST_PROCESSES = 4  # that fill curves and maps
 KEPT_FREE = 2  # processes beside these: one for drafts, and one for what is refined or asked for by a button
 LOOK = 0.2  # seconds after which it is looked whether somebody still waits for a file
 AT_ONCE = 1  # urgency of what a button asks for
+NOBODY = "Nobody waits for this any more."
 PREPARING = "Getting ready. The first start after an installation compiles the theory: up to a minute."
 HEADERS = {
     "Content-Security-Policy": (
@@ -85,6 +87,7 @@ def make_app(*, host: str = "127.0.0.1", own: Sequence[str] = ()) -> FastAPI:
     training = Pool(1, patient=True)
     remembered = Remembered()
     tabs: set[Conversation] = set()
+    reading = asyncio.Semaphore(BOUNDS["files"].most)
 
     def end() -> None:
         answering.end()
@@ -112,7 +115,7 @@ def make_app(*, host: str = "127.0.0.1", own: Sequence[str] = ()) -> FastAPI:
         try:
             while not (await asyncio.wait({answer}, timeout=LOOK))[0]:
                 if await request.is_disconnected():
-                    raise AnswerError(None, "Nobody waits for this any more.")
+                    raise AnswerError(None, NOBODY)
             return answer.result()
         finally:
             answer.cancel()
@@ -154,9 +157,16 @@ def make_app(*, host: str = "127.0.0.1", own: Sequence[str] = ()) -> FastAPI:
     @app.post("/weights")
     async def weights(request: Request, name: str = "") -> Response:
         given = said_beside(request.query_params)
-        with own_folder() as folder:
-            place = await received(request.stream(), Path(folder), name)
-            return JSONResponse(await told_while(request, "weights", place=str(place), name=name, given=given))
+        async with reading:  # who waits for a turn has sent little, and keeps the rest
+            with on_disk():
+                made = own_folder()
+            with made as folder:
+                try:
+                    with on_disk():
+                        place = await received(request.stream(), Path(folder), name)
+                except ClientDisconnect:
+                    raise AnswerError(None, NOBODY) from None
+                return JSONResponse(await told_while(request, "weights", place=str(place), name=name, given=given))
 
     @app.post("/npy")
     async def npy(request: Request) -> Response:

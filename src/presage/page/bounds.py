@@ -28,6 +28,7 @@ BOUNDS: Mapping[str, Bound] = MappingProxyType(
         "points": Bound(200, "the number of points of a curve", "Ask for more with `presage curve`."),
         "side": Bound(60, "the number of points of one side of a map", "Ask for more with `presage sweep`."),
         "weights": Bound(4_000_000_000, "the bytes of a file of weights", "Read it with `presage weights`."),
+        "files": Bound(2, "the number of files of weights that are read at a time", "Wait for the others."),
         "steps": Bound(200, "the number of steps that are followed", "Follow more with `presage trajectory`."),
         "values": Bound(10_000, "the number of values of a target", "Give more to `presage solve` as a .npy file."),
         "entries": Bound(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import tempfile
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from presage.page.answers import Tell
 from presage.page.asked import FieldError
@@ -15,7 +17,10 @@ from presage.protocol import checks
 from presage.protocol.errors import InputError
 
 LENGTH = 8  # bytes before a config.json, which is before the file itself: how long it is; 0 where there is none
+CONFIG = "config.json"
 LONGEST_CONFIG = 1 << 20
+PIECE = 4 << 20  # bytes that are written at a time
+PATIENCE = 60.0  # seconds without a byte of a file
 NUMBERS = (
     "stable_rank",
     "effective_rank",
@@ -47,12 +52,15 @@ def said_beside(query: Mapping[str, str]) -> dict[str, Any]:
 
 
 async def received(stream: AsyncIterator[bytes], folder: Path, name: str) -> Path:
-    """Write what the browser sends into a folder as it comes: the configuration, then the weights; where they are."""
+    """Keep what the browser sends in a folder as it comes: the configuration, then the weights; where they are.
+
+    It is written by a thread, piece by piece: who answers everybody else does not wait for a disk.
+    """
     suffix = Path(name).suffix
     place = folder / f"weights{suffix if SUFFIX.fullmatch(suffix) else ''}"
-    head, config, length, size = bytearray(), bytearray(), -1, 0
+    head, config, piece, length, size = bytearray(), bytearray(), bytearray(), -1, 0
     with place.open("wb") as out:
-        async for part in stream:
+        async for part in _in_time(stream):
             rest = memoryview(part)
             if length < 0:
                 taken = rest[: LENGTH - len(head)]
@@ -61,7 +69,7 @@ async def received(stream: AsyncIterator[bytes], folder: Path, name: str) -> Pat
                 if len(head) == LENGTH:
                     length = int.from_bytes(head, "little")
             if length > LONGEST_CONFIG:
-                raise FieldError(None, "The config.json is longer than any. Drop the one of the model.")
+                raise FieldError(None, f"The {CONFIG} is longer than any. Drop the one of the model.")
             if length > len(config):
                 taken = rest[: length - len(config)]
                 config += taken
@@ -69,12 +77,47 @@ async def received(stream: AsyncIterator[bytes], folder: Path, name: str) -> Pat
             size += len(rest)
             if size > BOUNDS["weights"].most:
                 raise beyond("weights", f"more than {BOUNDS['weights'].most:,} bytes")
-            out.write(rest)
+            piece += rest
+            if len(piece) >= PIECE:
+                await asyncio.to_thread(kept, out, piece)
+                piece = bytearray()
+        await asyncio.to_thread(kept, out, piece)
     if not size:
         raise FieldError(None, "The file is empty. Drop a file of weights.")
     if config:
-        (folder / "config.json").write_bytes(config)
+        await asyncio.to_thread((folder / CONFIG).write_bytes, config)
     return place
+
+
+def kept(out: BinaryIO, piece: bytes | bytearray) -> None:
+    """Write a piece of a file."""
+    out.write(piece)
+
+
+async def _in_time(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """What comes, as long as something comes: who is silent keeps others from being read."""
+    parts = aiter(stream)
+    while True:
+        try:
+            yield await asyncio.wait_for(anext(parts), PATIENCE)
+        except StopAsyncIteration:
+            return
+        except TimeoutError:
+            raise FieldError(None, f"Nothing more of the file came for {PATIENCE:g} seconds. Read it again.") from None
+
+
+@contextmanager
+def on_disk() -> Iterator[None]:
+    """Inside this block a file lies on the disk of the server; where there is no room for it, that is a sentence."""
+    try:
+        yield
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        raise FieldError(
+            None,
+            f"The file must lie on the disk of the server while it is read, and that failed: {why}. "
+            "Make room in its temporary folder (TMPDIR names another), or read the file with `presage weights`.",
+        ) from error
 
 
 def own_folder() -> tempfile.TemporaryDirectory[str]:
@@ -139,11 +182,6 @@ def _key(h: int, d_q: int, d_k: int) -> str:
 
 def _band(h: int, d_q: int, d_k: int) -> dict[str, Any]:
     """Where 99 of 100 random heads have their values, over the root mean square."""
-    import numpy as np
+    from presage.checkpoints.noise_band import noise_band
 
-    from presage.checkpoints.nulls.noise_table import noise_table
-
-    values = noise_table("random", min(h, d_q, d_k), d_q, d_k).samples
-    values = values / np.sqrt(np.mean(values**2, axis=1, keepdims=True))
-    low, high = np.quantile(values, [0.005, 0.995], axis=0)
-    return {"low": low.tolist(), "high": high.tolist()}
+    return {name: side.tolist() for name, side in noise_band("random", min(h, d_q, d_k), d_q, d_k)._asdict().items()}

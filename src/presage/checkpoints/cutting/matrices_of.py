@@ -34,9 +34,9 @@ def matrices_of(checkpoint: Checkpoint, only: str | None = None) -> Iterator[Mat
     their names.
     """
     for name, tensor in kept_tensors(checkpoint, only).items():
-        if len(tensor.shape) != 2 or min(tensor.shape) < SMALLEST:
+        if not is_matrix(tensor):
             continue
-        reason = _reason(checkpoint, tensor)
+        reason = why_not(checkpoint, tensor)
         if reason is not None:
             yield Skipped(name, reason)
             continue
@@ -49,7 +49,12 @@ def matrices_of(checkpoint: Checkpoint, only: str | None = None) -> Iterator[Mat
         yield Matrix(name, numbers)
 
 
-def _reason(checkpoint: Checkpoint, tensor: Tensor) -> str | None:
+def is_matrix(tensor: Tensor) -> bool:
+    """Whether a tensor is a matrix that is large enough to be looked at."""
+    return len(tensor.shape) == 2 and min(tensor.shape) >= SMALLEST
+
+
+def why_not(checkpoint: Checkpoint, tensor: Tensor) -> str | None:
     """Why a matrix is not looked at, where it is not."""
     if max(tensor.shape) > LARGEST_VOCABULARY and _EMBEDDING.match(tensor.name):
         return f"an embedding of {max(tensor.shape)} words: more than {LARGEST_VOCABULARY} take long"

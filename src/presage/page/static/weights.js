@@ -35,10 +35,16 @@ export function startWeights() {
   byId("weights-json").addEventListener("click", () => download("heads.json", JSON.stringify(answer, null, 1), "application/json"));
 }
 
+const CONFIG = "config.json"; // of Hugging Face: the number of heads is in it, and in no other .json
+
 // A file brings its own configuration or none: that of the file before says nothing about it.
 function take(files) {
-  const configs = files.filter(({ name }) => name.endsWith(".json")), weights = files.filter(({ name }) => !name.endsWith(".json"));
-  if (configs.length > 1 || weights.length > 1) return say(byId("weights-message"), "Drop one file of weights, and one config.json. A model of several files is read by `presage weights FOLDER`.");
+  const configs = files.filter(({ name }) => name === CONFIG), other = files.find(({ name }) => name !== CONFIG && name.endsWith(".json"));
+  const weights = files.filter(({ name }) => !name.endsWith(".json"));
+  const refused = (words) => say(byId("weights-message"), words);
+  if (other?.name.endsWith(".index.json")) return refused(`${other.name} lists the files of a model of several. Read it by \`presage weights FOLDER\`.`);
+  if (other) return refused(`The configuration of a model must be called ${CONFIG}: it tells the number of heads. Got ${other.name}. Drop the ${CONFIG} beside the weights, or none.`);
+  if (configs.length > 1 || weights.length > 1) return refused(`Drop one file of weights, and one ${CONFIG}. A model of several files is read by \`presage weights FOLDER\`.`);
   if (weights.length) [file, config] = [weights[0], null];
   config = configs[0] ?? config;
   if (!file) return say(byId("weights-message"), "Drop the file of weights too.");
@@ -98,11 +104,14 @@ function show(told) {
 const rowOf = ({ part, kind, layer }) => [part, kind === "self" ? "" : kind, layer].filter((word) => word !== "").join(" ");
 
 function square(head) {
-  const power = Math.max(-3, Math.min(3, Math.log2(head.ratio ?? 1)));
+  const known = head.ratio !== null; // of a head that is all zero there is none, which is no colour of the scale
+  const power = known ? Math.max(-3, Math.min(3, Math.log2(head.ratio))) : 0;
   const colour = power < 0 ? "var(--orange)" : "var(--blue)";
-  const words = `${head.name}: ${head.verdict}; stable rank ${short(head.stable_rank)}, random ${short(head.stable_rank_null)}`;
+  const rank = known ? `stable rank ${short(head.stable_rank)}, random ${short(head.stable_rank_null)}` : "all its values are zero";
+  const words = `${head.name}: ${head.verdict}; ${rank}`;
   const button = make("button", { type: "button", className: "head", title: words, "aria-label": words, onclick: () => open(head) }, head.verdict === "random" ? "•" : "");
-  button.style.background = `color-mix(in srgb, ${colour} ${Math.round((Math.abs(power) / 3) * 100)}%, var(--field))`;
+  button.classList.toggle("zero", !known);
+  if (known) button.style.background = `color-mix(in srgb, ${colour} ${Math.round((Math.abs(power) / 3) * 100)}%, var(--field))`;
   button.dataset.head = `${rowOf(head)}/${head.head}`;
   return button;
 }
@@ -128,8 +137,11 @@ function drawn(tag, attributes, ...children) {
 
 /** Sorted singular values over the band of random heads, what stands out, what may be rounding, what flips reach. */
 function picture(head) {
+  const label = { viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": `Singular values of ${head.name}` };
+  const text = (words, at) => drawn("text", { ...at, fill: "var(--muted)", "font-size": 12 }, words);
+  if (!(head.values[0] > 0)) return drawn("svg", label, text("all its values are zero", { x: WIDE / 2, y: HIGH / 2, "text-anchor": "middle" }));
   const { low, high } = answer.bands[head.shape];
-  const size = Math.sqrt(head.values.reduce((sum, value) => sum + value * value, 0) / head.values.length) || 1;
+  const size = Math.sqrt(head.values.reduce((sum, value) => sum + value * value, 0) / head.values.length);
   const top = 1.08 * Math.max(head.values[0], high[0] * size, head.threshold ?? 0, 1e-300);
   const n = head.values.length;
   const x = (i) => LEFT + ((i + 0.5) / n) * (WIDE - LEFT - 8), y = (value) => HIGH - BELOW - (value / top) * (HIGH - BELOW - 8);
@@ -138,7 +150,6 @@ function picture(head) {
     const colour = value <= head.floor ? "var(--faint)" : i < head.spikes ? "var(--orange)" : "var(--ink)";
     return drawn("circle", { cx: x(i), cy: y(value), r: i < head.spikes ? 4 : 2.5, fill: colour });
   });
-  const text = (words, at) => drawn("text", { ...at, fill: "var(--muted)", "font-size": 12 }, words);
   const parts = [
     drawn("polygon", { points: band, fill: "var(--blue)", opacity: 0.3 }),
     drawn("line", { x1: LEFT, x2: WIDE - 8, y1: y(0), y2: y(0), stroke: "var(--edge)" }),
@@ -150,7 +161,7 @@ function picture(head) {
   ];
   if (head.threshold !== null) {
     parts.push(drawn("line", { x1: LEFT, x2: WIDE - 8, y1: y(head.threshold), y2: y(head.threshold), stroke: "var(--orange)", "stroke-dasharray": "5 4" }));
-    parts.push(text("reached by flipped signs", { x: WIDE - 150, y: y(head.threshold) - 4 }));
+    parts.push(text("reached by flipped signs", { x: WIDE - 8, y: y(head.threshold) - 4, "text-anchor": "end" }));
   }
-  return drawn("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": `Singular values of ${head.name}` }, ...parts);
+  return drawn("svg", label, ...parts);
 }
