@@ -20,12 +20,12 @@ class NoiseBand(NamedTuple):
     high: Floats
 
 
-def noise_band(law: str, n: int, d_q: int, d_k: int) -> NoiseBand:
+def noise_band(law: str, h: int, d_q: int, d_k: int) -> NoiseBand:
     """The values of 99 in a hundred random heads of a shape, over their root mean square.
 
     Checked: tests/checkpoints/test_noise_band.py::test_random_heads_are_within_the_band
     """
-    values = noise_table(law, n, d_q, d_k).samples
+    values = noise_table(law, h, d_q, d_k).samples
     values = values / np.sqrt(np.mean(values**2, axis=1, keepdims=True))
     low, high = np.quantile(values, [0.5 - 0.5 * WITHIN, 0.5 + 0.5 * WITHIN], axis=0)
     return NoiseBand(low, high)

@@ -184,4 +184,4 @@ def _band(h: int, d_q: int, d_k: int) -> dict[str, Any]:
     """Where 99 of 100 random heads have their values, over the root mean square."""
     from presage.checkpoints.noise_band import noise_band
 
-    return {name: side.tolist() for name, side in noise_band("random", min(h, d_q, d_k), d_q, d_k)._asdict().items()}
+    return {name: side.tolist() for name, side in noise_band("random", h, d_q, d_k)._asdict().items()}

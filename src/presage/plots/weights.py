@@ -108,7 +108,7 @@ def _gaps(axes: Any, rows: int, columns: int) -> None:
 def _spectra(axes: Any, report: WeightsReport) -> None:
     """Singular values of every head over their root mean square, and where 99 of 100 random heads have them."""
     for at, (h, d_q, d_k) in enumerate(sorted({(one.h, one.d_q, one.d_k) for one in report.every_head})):
-        band = noise_band("random", min(h, d_q, d_k), d_q, d_k)
+        band = noise_band("random", h, d_q, d_k)
         x = (np.arange(len(band.low)) + 0.5) / len(band.low)
         look: Any = {"facecolor": (BLUE, 0.25), "edgecolor": BLUE, "linewidth": 0.7}
         axes.fill_between(x, *band, **look, zorder=3, label=WORDS if at == 0 else None)  # over many heads, it is seen
@@ -157,7 +157,7 @@ def _head(axes: Any, head: HeadReport) -> None:
     rounding = values <= head.measured.floor
     bulk = ~rounding & (place > spikes)
     size = float(np.sqrt(np.mean(values**2)))
-    low, high = noise_band("tied" if head.tied else "random", len(values), head.d_q, head.d_k)
+    low, high = noise_band("tied" if head.tied else "random", head.h, head.d_q, head.d_k)
     axes.fill_between(place, low * size, high * size, color=BLUE, alpha=0.25, linewidth=0, label=WORDS)
     if spikes:
         words = f"{spikes} stand{'s' if spikes == 1 else ''} out"
