@@ -13,6 +13,7 @@ from presage.checkpoints.cutting.cut_heads import CutHeads, Layer
 from presage.checkpoints.cutting.onnx_attention import OnnxAttention, Traced, onnx_attention
 from presage.checkpoints.cutting.onnx_graph import OnnxGraph
 from presage.checkpoints.cutting.unusable_tensor import UnusableTensorError
+from presage.checkpoints.files.quoted import quoted
 from presage.checkpoints.head import Head
 
 Index = NDArray[np.intp]  # heads x outputs of each
@@ -27,7 +28,7 @@ def onnx_heads(
     found, skipped = onnx_attention(graph)
     kept = [(layer, each) for layer, each in enumerate(found) if only is None or _has(each, only)]
     if found and not kept:
-        names = ", ".join(repr(each.name) for each in found[:5])
+        names = ", ".join(quoted(each.name) for each in found[:5])
         raise CheckpointError(
             checkpoint.name,
             f"have attention with {only!r} in its names",
@@ -63,7 +64,7 @@ def _index(traced: Traced, count: int | None, size: int | None, argument: str, f
             raise CheckpointError(
                 file,
                 "tell the number of query heads",
-                f"no Reshape of the graph says how the {outputs} outputs of {traced.weight.tensor.name!r} are shared",
+                f"no Reshape of the graph says how {outputs} outputs of {quoted(traced.weight.tensor.name)} are shared",
                 f"Give <{argument}=...>, the number of heads.",
             )
         index = index.reshape(number, -1) if outputs % number == 0 else index
@@ -77,7 +78,7 @@ def _contradiction(traced: Traced, reason: str, file: str) -> CheckpointError:
     return CheckpointError(
         file,
         "have attention of the shape that its numbers of heads ask for",
-        f"at {traced.weight.tensor.name!r} of shape {list(traced.weight.tensor.shape)}, {reason}",
+        f"at {quoted(traced.weight.tensor.name)} of shape {list(traced.weight.tensor.shape)}, {reason}",
         "Leave <heads>, <kv_heads> and <head_dim> out, or give those of the graph.",
     )
 
