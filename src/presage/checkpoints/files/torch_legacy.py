@@ -83,8 +83,6 @@ class _PickleBytes(io.BufferedReader):
         return super().read(size)
 
     def readline(self, size: int | None = -1, /) -> bytes:
-        content = super().readline(
-            min(LONGEST_LINE, self._left)
-        )  # without its end it is complained about
+        content = super().readline(min(LONGEST_LINE, self._left))  # without its end it is complained about
         self._left -= len(content)
         return content
