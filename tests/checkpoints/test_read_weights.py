@@ -134,3 +134,51 @@ def test_one_head_is_asked_for_by_its_factors():
     assert tied.verdict == "random"
     zero = ps.read_head(np.zeros((60, 30)), np.zeros((60, 30)))
     assert zero.verdict == "too few values"
+
+
+def test_what_a_report_says_of_biases_planes_and_shared_layers(tmp_path):
+    """Of an ALBERT with a bias and of a Llama with rotary positions: columns, attributes, JSON and netCDF."""
+    import xarray as xr
+
+    from presage.checkpoints.measures import bias_share, noise_ceiling, plane_shares
+
+    rng = np.random.default_rng(3)
+    (Q, K), b = noise(h, d, rng), rng.standard_normal(h)
+    start = "albert.encoder.albert_layer_groups.0.albert_layers.0.attention."
+    arrays = {f"{start}query.weight": Q.T, f"{start}key.weight": K.T, f"{start}query.bias": b}
+    np.savez(tmp_path / "model.npz", **arrays)
+    config = {"model_type": "albert", "num_attention_heads": 1, "num_hidden_layers": 3}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    report = ps.read_weights(tmp_path / "model.npz", flips=0)
+    (one,) = report.every_head
+    assert one.bias == pytest.approx(bias_share(Q, K, b))
+    assert list(report.heads["bias"]) == [one.bias]
+    assert (one.shared, one.planes) == (("layer 1", "layer 2"), ())
+    assert list(report.heads["shared"]) == [["layer 1", "layer 2"]]
+    assert one.as_dict()["shared"] == ["layer 1", "layer 2"]
+    assert one.ceiling == pytest.approx(noise_ceiling(one.singular_values, "shrunk", d, d))
+    assert np.isfinite(one.ceiling)
+    names = [f"model.layers.0.self_attn.{side}_proj.weight" for side in "qk"]
+    np.savez(tmp_path / "model.npz", **dict(zip(names, (Q.T, K.T), strict=True)))
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "llama", "num_attention_heads": 1}))
+    report = ps.read_weights(tmp_path / "model.npz", flips=0)
+    (one,) = report.every_head
+    assert one.planes == pytest.approx(plane_shares(Q, K, "half"))
+    assert list(report.heads["planes"]) == [list(one.planes)]
+    assert one.as_dict()["planes"] == list(one.planes)
+    assert np.isnan(one.bias)
+    assert one.shared == ()
+    report.to_netcdf(tmp_path / "heads.nc")
+    with xr.open_dataset(tmp_path / "heads.nc", engine="h5netcdf") as table:
+        assert [float(x) for x in str(table["planes"].values[0]).split()] == list(one.planes)
+
+
+def test_a_head_of_zeros_has_no_planes_and_one_of_a_single_column_no_spectrum():
+    arrays = {f"layers.0.self_attn.{side}_proj.weight": np.zeros((4, 6)) for side in "qk"}
+    zero = ps.read_weights(arrays, heads=2, family="llama", flips=0).every_head[0]
+    assert np.isnan(zero.planes).all()
+    rng = np.random.default_rng(0)
+    single = ps.read_head(rng.standard_normal((9, 1)), rng.standard_normal((9, 1)))
+    assert np.isnan(single.p_spectrum)
+    narrow = ps.read_head(rng.standard_normal((9, 4)), rng.standard_normal((9, 1)) @ np.eye(1, 4))
+    assert narrow.p_spectrum < 1e-9
