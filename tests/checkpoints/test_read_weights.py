@@ -182,3 +182,19 @@ def test_a_head_of_zeros_has_no_planes_and_one_of_a_single_column_no_spectrum():
     assert np.isnan(single.p_spectrum)
     narrow = ps.read_head(rng.standard_normal((9, 4)), rng.standard_normal((9, 1)) @ np.eye(1, 4))
     assert narrow.p_spectrum < 1e-9
+
+
+@pytest.mark.parametrize("exponent", [-130, -60, 60, 120])
+def test_heads_of_any_size_are_measured_alike(exponent):
+    """Two to any power that single precision has, in one factor or in both: values times it, and flips alike."""
+    rng = np.random.default_rng(5)
+    Q, K = planted(h, d, 2, 6.0, rng)
+    one = ps.read_head(Q, K)
+    for both in (False, True):
+        other = ps.read_head(Q * 2.0**exponent, K * (2.0**exponent if both else 1.0))
+        size = 2.0 ** (exponent * (2 if both else 1))
+        assert np.mean(other.measured.flips) == pytest.approx(np.mean(one.measured.flips) * size, rel=0.1)
+        assert other.singular_values == pytest.approx(one.singular_values * size, rel=1e-9)
+        assert other.p_random == pytest.approx(one.p_random)
+        assert other.verdict == one.verdict
+        assert other.at_least

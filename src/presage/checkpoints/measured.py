@@ -21,6 +21,7 @@ from presage.checkpoints.measures import (
     symmetry_of_noise,
 )
 from presage.checkpoints.nulls.noise_table import noise_table
+from presage.laws.spectral_law import Floats
 
 ZERO_ROUNDINGS = 2.0  # of the largest value, times sqrt(d)
 EPS = {"F64": 2.0**-52}  # of what a head was computed in; all others are at the best single precision
@@ -75,11 +76,18 @@ def measured(head: Head, *, tied: bool, flips: int, tol: float | None, rng: np.r
         symmetry=symmetry(W_Q, W_K) if square and not tied else float("nan"),
         p_top=p_top,
         p_spectrum_bulk=p_spectrum,
-        flips=tuple(map(float, flipped_tops(W_Q, None if tied else W_K, flips, rng))) if flips and something else (),
+        flips=_tops(W_Q, None if tied else W_K, flips, rng) if flips and something else (),
         fits=fits,
         bias=float("nan") if head.b_Q is None else bias_share(W_Q, W_K, head.b_Q),
         planes=tuple(map(float, plane_shares(W_Q, W_K, head.rotary))) if head.rotary and h % 2 == 0 else (),
     )
+
+
+def _tops(W_Q: Floats, W_K: Floats | None, flips: int, rng: np.random.Generator) -> tuple[float, ...]:
+    """Largest values with random signs, of factors in units of their own: flips are in single precision."""
+    unit_Q, unit_K = (2.0 ** float(np.frexp(np.abs(W).max())[1]) for W in (W_Q, W_Q if W_K is None else W_K))
+    tops = flipped_tops(W_Q / unit_Q, None if W_K is None else W_K / unit_K, flips, rng)
+    return tuple(map(float, tops * (unit_Q * unit_K)))
 
 
 def _under(values: np.ndarray, floor: float) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import zipfile
 import zlib
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ H, SIZE, WIDTH = 2, 3, 6  # of attention that is small enough to be measured in 
 def attention(layers=1):
     """The arrays of a small Llama, with biases and norms, and one matrix in another type."""
     rng = np.random.default_rng(0)
-    found = {}
+    found: dict[str, Any] = {}
     for start in (f"model.layers.{layer}." for layer in range(layers)):
         for side in "qk":
             found[f"{start}self_attn.{side}_proj.weight"] = rng.standard_normal((H * SIZE, WIDTH)).astype(np.float32)

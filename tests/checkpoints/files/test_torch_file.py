@@ -288,13 +288,17 @@ def test_a_legacy_file_that_is_cut_keeps_its_first_tensors(tmp_path):
         assert (tensor.read().values == float(name)).all()
 
 
+def before(*values):
+    """The first pickles of a legacy file, and these."""
+    return b"".join(pickle.dumps(value, protocol=2) for value in [0x1950A86A20F9469CFC6C, 1001, *values])
+
+
 def nulls(path, count, zip_file):
     """A file whose pickle is as many empty dicts, on the stack and nowhere else."""
     pickled = b"\x80\x02" + b"}" * count + b"."
     if zip_file:
         return zipped(path, pickled)
-    header = b"".join(pickle.dumps(value, protocol=2) for value in (0x1950A86A20F9469CFC6C, 1001, {}))
-    path.write_bytes(header + pickled)
+    path.write_bytes(before({}) + pickled)
     return path
 
 
@@ -356,8 +360,7 @@ def test_what_would_take_for_ever_to_spell_or_to_hash_is_refused(tmp_path, pickl
 
 def test_keys_of_storages_that_would_take_for_ever_to_spell_are_refused(tmp_path):
     path = tmp_path / "model.bin"
-    header = b"".join(pickle.dumps(value, protocol=2) for value in (0x1950A86A20F9469CFC6C, 1001, {}, {}))
-    path.write_bytes(header + b"\x80\x02](" + DOUBLED + b"e.")
+    path.write_bytes(before({}, {}) + b"\x80\x02](" + DOUBLED + b"e.")
     with pytest.raises(CheckpointError, match="none in it that can be read"):
         open_checkpoint(path)
 

@@ -9,7 +9,7 @@ from presage.checkpoints.checkpoint import Skipped
 from presage.checkpoints.checkpoint_error import CheckpointError
 from presage.checkpoints.tensor import Numbers, Tensor
 
-LARGEST, SMALLEST = 1e30, 1e-30
+LARGEST, SMALLEST = 1e60, 1e-60  # single precision has none of these
 
 
 class UnusableTensorError(Exception):
