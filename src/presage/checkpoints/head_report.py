@@ -57,6 +57,7 @@ class HeadReport(Told):
     q_random: float  # rate of false discoveries over the heads of the file
     q_flips: float
     notes: tuple[str, ...] = field(default=(), repr=False)
+    shared: tuple[str, ...] = ()  # other places at which the same weights serve
 
     @property
     def name(self) -> str:
@@ -120,6 +121,16 @@ class HeadReport(Told):
         """In standard deviations of random factors, from their mean."""
         noise = symmetry_of_noise(self.d_q)
         return (self.symmetry - noise.mean) / noise.deviation
+
+    @property
+    def bias(self) -> float:
+        """Size of what the bias of the queries adds to the logits, beside a row of the product; nan without one."""
+        return self.measured.bias
+
+    @property
+    def planes(self) -> tuple[float, ...]:
+        """Shares of the planes of rotary positions in the product, fast ones first; none without such positions."""
+        return self.measured.planes
 
     @property
     def p_spectrum(self) -> float:
@@ -300,7 +311,8 @@ class HeadReport(Told):
             "z_balance": self.z_balance,
             "symmetry": self.symmetry,
             "z_symmetry": self.z_symmetry,
-            "bias": self.measured.bias,
+            "bias": self.bias,
+            "planes": list(self.planes),
             "p_random": self.p_random,
             "q_random": self.q_random,
             "p_spectrum": self.p_spectrum,
@@ -316,12 +328,13 @@ class HeadReport(Told):
             "cutoff": self.cutoff,
             "verdict": self.verdict,
             "sentence": self.sentence,
+            "shared": list(self.shared),
             "caveats": list(self.caveats),
         }
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers, lists and words: its row, its values, what stands out."""
-        arrays = {"singular_values": self.singular_values, "flips": self.measured.flips, "planes": self.measured.planes}
+        arrays = {"singular_values": self.singular_values, "flips": self.measured.flips}
         arrays |= {"strengths": self.strengths, "overlaps": self.overlaps}
         return {key: plain(value) for key, value in {**self.row(), **arrays}.items()}
 

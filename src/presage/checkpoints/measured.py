@@ -61,14 +61,18 @@ def measured(head: Head, *, tied: bool, flips: int, tol: float | None, rng: np.r
         laws = TIED if tied else UNTIED if d_q == d_k else tuple(law for law in UNTIED if law != "tied")
         fits = tuple(fit_bulk(law, values[:n], d_q, d_k) for law in laws)
     something = bool(values[0] > 0.0)
+    p_top = p_spectrum = float("nan")
+    if something and len(values) > 1:  # one value has a size and no law
+        with np.errstate(divide="ignore"):  # where only the largest are not zero, they are infinitely far out
+            p_top, p_spectrum = null.p_largest(values), null.p_bulk(values)
     return Measured(
         values=tuple(map(float, values)),
         zero=float(zero),
         floor=floor,
         balance=float("nan") if tied or h < 2 else balance(W_Q, W_K),
         symmetry=symmetry(W_Q, W_K) if square and not tied else float("nan"),
-        p_top=null.p_largest(values) if something else float("nan"),
-        p_spectrum_bulk=null.p_bulk(values) if something else float("nan"),
+        p_top=p_top,
+        p_spectrum_bulk=p_spectrum,
         flips=tuple(map(float, flipped_tops(W_Q, None if tied else W_K, flips, rng))) if flips and something else (),
         fits=fits,
         bias=float("nan") if head.b_Q is None else bias_share(W_Q, W_K, head.b_Q),

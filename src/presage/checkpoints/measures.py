@@ -139,7 +139,7 @@ def plane_shares(W_Q: Floats, W_K: Floats, rotary: str) -> Floats:
     half = W_Q.shape[1] // 2
     pairs = [(2 * j, 2 * j + 1) if rotary == "interleaved" else (j, j + half) for j in range(half)]
     sizes = np.array([np.sum((W_Q[:, p].T @ W_Q[:, p]) * (W_K[:, p].T @ W_K[:, p])) for p in map(list, pairs)])
-    return np.asarray(sizes / sizes.sum())
+    return np.asarray(sizes / sizes.sum()) if sizes.any() else np.full(half, np.nan)
 
 
 def noise_ceiling(values: Floats, law: str, rows: int, columns: int) -> float:

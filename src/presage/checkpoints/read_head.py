@@ -100,7 +100,21 @@ def report_of(head: Head, found: Measured, tied: bool = False) -> HeadReport:
     if head.shared:
         notes = (*notes, f"the same weights serve at {', '.join(head.shared)}.")
     return HeadReport(
-        head.layer, head.head, head.kind, head.part, d_q, d_k, h, head.dtype, tied, found, nan, nan, nan, notes
+        head.layer,
+        head.head,
+        head.kind,
+        head.part,
+        d_q,
+        d_k,
+        h,
+        head.dtype,
+        tied,
+        found,
+        nan,
+        nan,
+        nan,
+        notes,
+        head.shared,
     )
 
 

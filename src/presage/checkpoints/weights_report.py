@@ -172,4 +172,4 @@ class WeightsReport(Told):
 
 
 def _text(value: Any) -> str:
-    return " ".join(value) if isinstance(value, list) else "" if value is None else str(value)
+    return " ".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)

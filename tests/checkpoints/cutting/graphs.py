@@ -48,8 +48,11 @@ class Graph:
         return self.node("Softmax", self.node("Add", scaled, "mask"), name=name, axis=-1)
 
     def opened(self, folder: Path) -> Checkpoint:
+        self.saved(folder / "model.onnx")
+        return open_checkpoint(folder / "model.onnx")
+
+    def saved(self, path: Path) -> None:
         values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in ("x", "other", "mask")]
         end = helper.make_tensor_value_info(self.nodes[-1].output[0], TensorProto.FLOAT, None)
         model = helper.make_model(helper.make_graph(self.nodes, "g", values, [end], self.constants))
-        save_model(model, folder / "model.onnx")
-        return open_checkpoint(folder / "model.onnx")
+        save_model(model, path)

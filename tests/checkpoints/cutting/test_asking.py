@@ -195,3 +195,87 @@ def test_attention_that_is_not_cut_does_not_stop_the_rest():
     found = heads_of(made(arrays, LLAMA.config))
     assert [row.name for row in found.skipped] == ["layers.2.linear_attn"]
     assert gives_back([layer.heads for layer in found.layers], LLAMA.layers())
+
+
+def test_a_whole_number_that_is_written_as_a_float_counts():
+    layers = heads_of(LLAMA.checkpoint(), heads=4.0, kv_heads=np.int64(2), head_dim=6.0).layers  # type: ignore[arg-type]
+    assert gives_back([layer.heads for layer in layers], LLAMA.layers())
+
+
+def of_shapes(query: tuple[int, ...], key: tuple[int, ...]) -> dict[str, np.ndarray]:
+    return {f"layers.0.self_attn.{side}_proj.weight": np.ones(shape) for side, shape in (("q", query), ("k", key))}
+
+
+@pytest.mark.parametrize("heads", [1, 4, 10**9])
+@pytest.mark.parametrize(("query", "key"), [((0, 32), (0, 32)), ((64, 0), (64, 0)), ((64, 32), (0, 32))])
+def test_empty_matrices_are_said(query, key, heads):
+    found = heads_of(made(of_shapes(query, key), {"num_attention_heads": heads}))
+    assert found.readers == ()
+    assert "it is empty" in found.skipped[0].reason
+
+
+@pytest.mark.parametrize("shape", [(0,), (), (4, 0)])
+def test_a_q_norm_of_nothing_tells_no_size(shape):
+    arrays = LLAMA.arrays()
+    arrays["layers.0.self_attn.q_norm.weight"] = np.ones(shape)
+    assert "heads=" in complaint_of(made(arrays))
+    assert len(cut(made(arrays, LLAMA.config))) == 8
+
+
+def test_more_heads_than_any_model_has_are_refused():
+    text = complaint_of(made(of_shapes((5000, 2), (5000, 2)), {"num_attention_heads": 5000}))
+    assert "more than 4096 heads" in text
+
+
+@pytest.mark.parametrize("size", [(10,), (23,), (), (24, 1), (0,)])
+def test_a_bias_of_another_length_leaves_its_layer_out(size):
+    arrays = LLAMA.arrays()
+    arrays["layers.0.self_attn.q_proj.bias"] = np.ones(size)
+    first, second = heads_of(made(arrays, LLAMA.config)).layers
+    assert first.heads == []
+    assert first.skipped[0].name == "layers.0.self_attn.q_proj.bias"
+    assert "where 24 numbers are needed" in first.skipped[0].reason
+    assert len(second.heads) == 4
+
+
+@pytest.mark.parametrize("name", ["layers.{N}.self_attn.q_proj.weight", "layers.{N}.0.self_attn.in_proj_weight"])
+def test_a_layer_of_thousands_of_digits_is_none(name):
+    arrays = {name.replace("{N}", "1" * 5000): np.ones((72, 24))}
+    found = heads_of(made({**arrays, **LLAMA.arrays()}, LLAMA.config), heads=4)
+    assert found.count in (8, 12)  # PyTorch's own names need no number of a layer
+
+
+@pytest.mark.parametrize("layers", [10**9, 10**4000, -1, True, "12"])
+def test_more_layers_than_any_model_has_are_not_believed(layers):
+    case = BY_FAMILY["albert"]
+    heads = cut(made(case.arrays(), {**case.config, "num_hidden_layers": layers}))
+    assert {(head.layer, head.shared) for head in heads} == {
+        (layer, (f"other layers of group {layer}",)) for layer in (0, 1)
+    }
+
+
+@pytest.mark.parametrize(("scale", "said"), [(1e200, "2.2e+200"), (1e-200, "2.2e-200")])
+def test_numbers_whose_squares_are_none_leave_their_layer_out(scale, said):
+    arrays = LLAMA.arrays()
+    name = "layers.0.self_attn.k_proj.weight"
+    arrays[name] *= scale * 2.2 / np.abs(arrays[name]).max()
+    first, second = heads_of(made(arrays, LLAMA.config)).layers
+    assert first.skipped[0].name == name
+    assert f"its largest number is {said}" in first.skipped[0].reason or scale < 1
+    assert len(second.heads) == 4
+
+
+def test_what_goes_wrong_in_a_layer_leaves_it_out_and_names_the_fault(monkeypatch):
+    """Whatever a damaged file brings about is a row, with the kind of the fault in it."""
+
+    def broken(self, name):
+        raise ZeroDivisionError("of a fault")
+
+    found = heads_of(LLAMA.checkpoint())
+    monkeypatch.setattr("presage.checkpoints.cutting.attention.Attention.beside", broken)
+    assert [row.reason for layer in found.layers for row in layer.skipped] == [
+        f"tensor 'layers.{layer}.self_attn.q_proj.weight' cannot be read (ZeroDivisionError: of a fault)"
+        for layer in range(2)
+    ]
+    with pytest.raises(CheckpointError, match="ZeroDivisionError: of a fault"):
+        heads_of(LLAMA.checkpoint())

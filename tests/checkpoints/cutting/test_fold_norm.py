@@ -78,6 +78,24 @@ def test_gains_of_gemma_are_one_more_than_what_is_stored():
     must_be(case, folded(case, norms), [1.0 + gain for gain in stored])
 
 
+def test_gains_of_queries_and_keys_of_gemma_3_are_one_more_than_what_is_stored():
+    """Gemma3RMSNorm multiplies by 1 + weight, in q_norm and k_norm as before the attention."""
+    case, rng = BY_FAMILY["gemma"], np.random.default_rng(2)
+    before, of_queries, of_keys = rng.standard_normal(20), rng.standard_normal(6), rng.standard_normal(6)
+    norms = {}
+    for layer in range(2):
+        start = f"model.layers.{layer}."
+        norms[start + "input_layernorm.weight"] = before
+        norms[start + "self_attn.q_norm.weight"], norms[start + "self_attn.k_norm.weight"] = of_queries, of_keys
+    plain, heads = cut(case.checkpoint("model.")), folded(case, norms, {"model_type": "gemma3_text"})
+    assert len(heads) == 8
+    x, y = rng.standard_normal((2, 20))  # what comes out of the divisions by the norms before
+    for head, stored in zip(heads, plain, strict=True):
+        queries, keys = ((1 + gain) * (W.T @ ((1 + before) * value)) for gain, W, value in
+                         ((of_queries, stored.W_Q, x), (of_keys, stored.W_K, y)))  # fmt: skip
+        assert x @ head.W_Q @ head.W_K.T @ y == pytest.approx(queries @ keys)
+
+
 def test_norms_without_gains_change_nothing():
     case = BY_FAMILY["olmo"]
     must_be(case, folded(case, {}), [np.ones(case.sizes.d)] * 2)

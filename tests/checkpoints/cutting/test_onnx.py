@@ -257,3 +257,49 @@ def test_layers_come_in_the_order_of_the_nodes_and_by_name(tmp_path):
     must_be(second, W_K, W_V)
     with pytest.raises(CheckpointError, match=r"layers\.0/Softmax"):
         heads_of(checkpoint, only="layers.7")
+
+
+def test_weights_that_serve_several_layers_are_cut_once(tmp_path):
+    """Two attentions of the same matrices around another: one is reported, with the other as its alias."""
+    graph = Graph()
+    names = [graph.constant(W) for W in (W_Q, W_K, W_V)]
+    bias = graph.constant(np.arange(OUT, dtype=np.float32))
+
+    def heads_by(weight: str, source: str) -> str:
+        product = graph.node("MatMul", source, weight)
+        return graph.heads(graph.node("Add", product, bias), H, SIZE)
+
+    for queries, keys, source in ((0, 1, "x"), (0, 2, "x"), (0, 1, "other")):
+        graph.attention(heads_by(names[queries], source), heads_by(names[keys], source))
+    heads = cut(graph.opened(tmp_path))
+    assert [(head.layer, head.shared) for head in heads] == [(0, ("layer 2",))] * H + [(1, ())] * H
+    must_be(heads[:H], W_Q, W_K)
+    must_be(heads[H:], W_Q, W_V)
+
+
+def test_other_outputs_of_the_same_matrix_are_other_heads(tmp_path):
+    graph = Graph()
+    fused = graph.constant(FUSED)
+    for first, second in ((0, 1), (1, 2)):
+        parts = graph.node("Split", graph.node("MatMul", "x", fused), outputs=3, axis=-1, num_outputs=3)
+        graph.attention(graph.heads(parts[first], H, SIZE), graph.heads(parts[second], H, SIZE))
+    heads = cut(graph.opened(tmp_path))
+    must_be(heads[:H], W_Q, W_K)
+    must_be(heads[H:], W_K, W_V)
+    assert {head.shared for head in heads} == {()}
+
+
+def test_a_long_chain_of_nodes_is_followed(tmp_path):
+    """Longer than the calls that Python nests."""
+    graph = Graph()
+
+    def chained(value: str, kind: str = "Identity") -> str:
+        for _ in range(1500):
+            value = graph.node(kind, value)
+        return value
+
+    weight = chained(graph.constant(W_Q))
+    queries = graph.heads(chained(graph.node("MatMul", "x", weight)), H, SIZE)
+    scores = graph.node("MatMul", queries, graph.node("Transpose", plain(graph, W_K), perm=[0, 1, 3, 2]))
+    graph.node("Softmax", chained(scores), axis=-1)
+    must_be(cut(graph.opened(tmp_path)), W_Q, W_K)

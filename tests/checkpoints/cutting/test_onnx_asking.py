@@ -74,3 +74,83 @@ def test_numbers_that_are_none_leave_their_layer_out(tmp_path):
     assert first.heads == []
     assert "1 of its numbers are NaN" in first.skipped[0].reason
     must_be(second.heads, W_Q, W_V)
+
+
+@pytest.mark.parametrize("kind", ["Identity", "Add", "Reshape", "Transpose", "Concat", "Cast", "DequantizeLinear"])
+@pytest.mark.parametrize("where", ["scores", "queries", "weight", "shape"])
+def test_nodes_that_feed_themselves_do_not_stop_the_rest(tmp_path, kind, where):
+    graph = Graph()
+    queries = graph.node("MatMul", "x", "round" if where == "weight" else graph.constant(W_Q))
+    if where == "queries":
+        queries = "round"
+    shape = "round" if where == "shape" else graph.constant(np.array([0, 0, H, SIZE]))
+    turned = graph.node("Transpose", graph.node("Reshape", queries, shape), perm=[0, 2, 1, 3])
+    scores = graph.node("MatMul", turned, graph.node("Transpose", plain(graph, W_K), perm=[0, 1, 3, 2]))
+    graph.node("Softmax", "round" if where == "scores" else scores, name="bad")
+    graph.attention(plain(graph, W_Q), plain(graph, W_V), name="good")
+    graph.node(kind, "back", "back", name="round")
+    graph.node("Identity", "round", name="back")
+    found = heads_of(graph.opened(tmp_path), heads=H)  # the sizes of a Reshape that feeds itself are not told
+    must_be(list(found.layers)[-1].heads, W_Q, W_V)
+    assert [row.name for row in found.skipped] == (["bad"] if where in ("queries", "weight") else [])
+
+
+def test_shapes_that_hold_one_another_are_not_spelled_out(tmp_path):
+    """Forty Concats, each of the one before twice, would be 2^40 sizes."""
+    graph = Graph()
+    shape = graph.constant(np.array([1]))
+    for _ in range(40):
+        shape = graph.node("Concat", shape, shape, axis=0)
+    value = graph.node("Reshape", graph.node("MatMul", "x", graph.constant(W_Q)), shape)
+    graph.attention(value, plain(graph, W_K), name="bad")
+    graph.attention(plain(graph, W_Q), plain(graph, W_V), name="good")
+    found = heads_of(graph.opened(tmp_path))
+    assert found.count == H
+    assert [row.name for row in found.skipped] == ["bad"]
+    assert "the shape of a Reshape has more than 1000 parts" in found.skipped[0].reason
+
+
+def without_inputs(graph: Graph, kind: str, value: str) -> str:
+    name = graph.node(kind, value)
+    del graph.nodes[-1].input[:]
+    return name
+
+
+@pytest.mark.parametrize("kind", ["MatMul", "Gemm", "MatMulInteger", "QLinearMatMul", "Reshape", "Gather", "Transpose"])
+def test_nodes_without_inputs_do_not_stop_the_rest(tmp_path, kind):
+    graph = Graph()
+    graph.attention(without_inputs(graph, kind, "x"), plain(graph, W_K), name="bad")
+    graph.node("Softmax", "x", name="nothing")
+    del graph.nodes[-1].input[:]
+    graph.attention(plain(graph, W_Q), plain(graph, W_V), name="good")
+    found = heads_of(graph.opened(tmp_path))
+    must_be([head for layer in found.layers for head in layer.heads], W_Q, W_V)
+    assert [row.name for row in found.skipped] == ["bad", "nothing"]
+
+
+@pytest.mark.parametrize("size", [3, 2 * OUT])
+def test_a_bias_of_another_length_leaves_its_layer_out(tmp_path, size):
+    graph = Graph()
+    bias = graph.constant(np.ones(size, np.float32), name="bias")
+    queries = graph.heads(graph.node("Gemm", "x", graph.constant(W_Q), bias), H, SIZE)
+    graph.attention(queries, plain(graph, W_K))
+    graph.attention(plain(graph, W_Q), plain(graph, W_V))
+    first, second = heads_of(graph.opened(tmp_path)).layers
+    assert [row.name for row in first.skipped] == ["bias"]
+    assert f"it has {size} numbers where {OUT} are needed" in first.skipped[0].reason
+    must_be(second.heads, W_Q, W_V)
+
+
+def test_outputs_of_which_none_are_left_are_said(tmp_path):
+    graph = Graph()
+    limits = (graph.constant(np.array([place])) for place in (5, 5, 2))
+    part = graph.node("Slice", graph.node("MatMul", "x", graph.constant(W_Q)), *limits)
+    graph.attention(part, plain(graph, W_K), name="bad")
+    assert "none of the outputs" in heads_of(graph.opened(tmp_path)).skipped[0].reason
+
+
+def test_an_empty_matrix_is_none(tmp_path):
+    graph = Graph()
+    value = graph.node("MatMul", "x", graph.constant(np.ones((0, OUT), np.float32)))
+    graph.attention(graph.heads(value, H, SIZE), plain(graph, W_K), name="bad")
+    assert [row.name for row in heads_of(graph.opened(tmp_path)).skipped] == ["bad"]

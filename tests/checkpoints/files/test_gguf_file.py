@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from gguf import GGMLQuantizationType as Kind
 
+import presage as ps
 from presage.checkpoints.checkpoint_error import CheckpointError
+from presage.checkpoints.cutting.heads_of import heads_of
 from presage.checkpoints.files import gguf_steps
 from presage.checkpoints.files.open_checkpoint import open_checkpoint
 from presage.protocol import extras
@@ -18,8 +20,8 @@ UNEVEN = [Kind.IQ4_NL, Kind.IQ4_XS]  # steps of 11 to 24 units, 10 to 12 in the 
 CODED = [*LINEAR, Kind.Q2_K, Kind.Q3_K, Kind.Q4_K, Kind.Q5_K, Kind.Q6_K, *UNEVEN]
 
 
-def written(path, tensors, fields=lambda writer: None):
-    writer = gguf.GGUFWriter(path, "llama")
+def written(path, tensors, fields=lambda writer: None, architecture="llama"):
+    writer = gguf.GGUFWriter(path, architecture)
     fields(writer)
     for name, (content, kind) in tensors.items():
         writer.add_tensor(name, content, raw_dtype=kind)
@@ -57,15 +59,54 @@ def test_fields_are_the_keys_of_a_config(tmp_path):
     }
 
 
-def test_a_count_a_layer_is_one_number_or_told(tmp_path):
+def test_a_count_a_layer_is_one_number_or_a_list_or_told(tmp_path):
     def fields(writer):
         writer.add_head_count([8, 8])
         writer.add_head_count_kv([2, 4])
+        writer.add_array("llama.embedding_length", [16, 32])
 
     ours = open_checkpoint(written(tmp_path / "model.gguf", {"w": (np.ones((2, 2), np.float32), None)}, fields))
     assert ours.config["num_attention_heads"] == 8
-    assert "num_key_value_heads" not in ours.config
-    assert [row.name for row in ours.skipped] == ["llama.attention.head_count_kv"]
+    assert ours.config["num_key_value_heads"] == [2, 4]
+    assert "hidden_size" not in ours.config
+    assert [row.name for row in ours.skipped] == ["llama.embedding_length"]
+
+
+def test_heads_of_layers_that_have_different_numbers_of_them(tmp_path):
+    """As OpenELM is stored."""
+    rng = np.random.default_rng(0)
+    rows = {"blk.0.attn_q": 32, "blk.0.attn_k": 8, "blk.1.attn_q": 64, "blk.1.attn_k": 32}
+    tensors = {
+        f"{name}.weight": (rng.standard_normal((count, 24)).astype(np.float32), None) for name, count in rows.items()
+    }
+
+    def fields(writer):
+        writer.add_head_count([4, 8])
+        writer.add_head_count_kv([1, 4])
+        writer.add_key_length(8)
+
+    first, second = heads_of(open_checkpoint(written(tmp_path / "model.gguf", tensors, fields))).layers
+    assert (len(first.heads), len(second.heads)) == (4, 8)
+    np.testing.assert_array_equal(second.heads[5].W_K, tensors["blk.1.attn_k.weight"][0][16:24].T)
+
+
+@pytest.mark.parametrize("architecture", ["llama", "phi2"])
+@pytest.mark.parametrize("turned", [None, 8, 16])
+def test_planes_of_rotary_positions_where_they_turn_a_whole_head(tmp_path, architecture, turned):
+    rng = np.random.default_rng(0)
+    tensors = {f"blk.0.attn_{side}.weight": (rng.standard_normal((32, 24)).astype(np.float32), None) for side in "qk"}
+
+    def fields(writer):
+        writer.add_head_count(2)
+        if turned is not None:
+            writer.add_rope_dimension_count(turned)
+
+    report = ps.read_weights(written(tmp_path / "model.gguf", tensors, fields, architecture), flips=0)
+    partly = turned == 8
+    assert [len(head.planes) for head in report.every_head] == [0 if partly else 8] * 2
+    assert ("Only 8 of 16 coordinates are turned." in str(report)) is partly
+    for head in report.every_head:
+        assert partly or sum(head.planes) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("kind", LINEAR, ids=lambda kind: kind.name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import pickle
+import tracemalloc
 import zipfile
 
 import numpy as np
@@ -285,3 +286,99 @@ def test_a_legacy_file_that_is_cut_keeps_its_first_tensors(tmp_path):
     assert all("ends before its storage" in row.reason for row in ours.skipped)
     for name, tensor in ours.tensors.items():
         assert (tensor.read().values == float(name)).all()
+
+
+def before(*values):
+    """The first pickles of a legacy file, and these."""
+    return b"".join(pickle.dumps(value, protocol=2) for value in [0x1950A86A20F9469CFC6C, 1001, *values])
+
+
+def nulls(path, count, zip_file):
+    """A file whose pickle is as many empty dicts, on the stack and nowhere else."""
+    pickled = b"\x80\x02" + b"}" * count + b"."
+    if zip_file:
+        return zipped(path, pickled)
+    path.write_bytes(before({}) + pickled)
+    return path
+
+
+@pytest.mark.parametrize("zip_file", [True, False], ids=["zip", "legacy"])
+def test_a_pickle_of_more_instructions_than_tensors_need_is_refused(tmp_path, monkeypatch, zip_file):
+    path = nulls(tmp_path / "model.bin", 20_000, zip_file)
+    monkeypatch.setattr("presage.checkpoints.files.torch_pickle.MOST_ON_STACK", 10_000)
+    with pytest.raises(CheckpointError, match="puts more than 10000 things on its stack"):
+        open_checkpoint(path)
+    monkeypatch.setattr("presage.checkpoints.files.torch_pickle.MOST_STEPS", 5_000)
+    with pytest.raises(CheckpointError, match="more than 5000 instructions"):
+        open_checkpoint(path)
+
+
+@pytest.mark.parametrize("zip_file", [True, False], ids=["zip", "legacy"])
+def test_a_small_file_cannot_take_much_memory(tmp_path, zip_file):
+    """Three million empty dicts were 224 MB, and a zip has them in 19 kB."""
+    tracemalloc.start()
+    with pytest.raises(CheckpointError, match="on its stack"):
+        open_checkpoint(nulls(tmp_path / "model.bin", 1_000_000, zip_file))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 40e6
+
+
+def test_a_model_of_three_thousand_tensors_is_within_the_bounds(tmp_path):
+    many = {f"layers.{i}.weight": torch.zeros(1) for i in range(3_000)}
+    assert len(open_checkpoint(saved(tmp_path / "model.pt", many, False)).tensors) == 3_000
+
+
+def test_the_pickles_of_a_legacy_file_are_bounded_together(tmp_path, monkeypatch):
+    path = saved(tmp_path / "model.bin", {"w": torch.ones(2), "text": ["a" * 900, "b" * 900]}, True)
+    same(path)
+    monkeypatch.setattr("presage.checkpoints.files.torch_legacy.LARGEST_PICKLE", 2_000)
+    with pytest.raises(CheckpointError, match="its pickles have more than 2000 bytes"):
+        open_checkpoint(path)
+
+
+DOUBLED = b")" + b"q\x000h\x00h\x00\x86" * 40  # t = (t, t) forty times: spelled out it has 2^40 brackets
+
+
+@pytest.mark.parametrize(
+    ("pickled", "reason"),
+    [
+        (b"\x80\x04" + DOUBLED + b"\x8c\x04name\x93.", "a name that is no text"),
+        (
+            b"\x80\x02(X\x07\x00\x00\x00storagectorch\nFloatStorage\n" + DOUBLED + b"X\x03\x00\x00\x00cpuK\x04tQ.",
+            "a storage whose key is no name",
+        ),
+        (b"\x80\x02}" + DOUBLED + b"K\x01s.", "a key that is a tuple"),
+        (b"\x80\x02}\x8a\x0a" + b"\xff" * 9 + b"\x00K\x01s.", "a key that is a number of more than 19 digits"),
+    ],
+    ids=["global", "storage", "tuple", "number"],
+)
+def test_what_would_take_for_ever_to_spell_or_to_hash_is_refused(tmp_path, pickled, reason):
+    with pytest.raises(CheckpointError, match=reason):
+        open_checkpoint(zipped(tmp_path / "model.pt", pickled))
+
+
+def test_keys_of_storages_that_would_take_for_ever_to_spell_are_refused(tmp_path):
+    path = tmp_path / "model.bin"
+    path.write_bytes(before({}, {}) + b"\x80\x02](" + DOUBLED + b"e.")
+    with pytest.raises(CheckpointError, match="none in it that can be read"):
+        open_checkpoint(path)
+
+
+def test_one_list_made_into_many_dicts_is_refused(tmp_path, monkeypatch):
+    """A list of 2000 pairs that is handed on 2000 times makes four million entries out of six thousand instructions."""
+    monkeypatch.setattr("presage.checkpoints.files.torch_pickle.MOST_STEPS", 100_000)
+    pairs = b"](" + b"K\x01K\x02\x86" * 2000 + b"e\x85q\x00"
+    pickled = b"\x80\x02ccollections\nOrderedDict\nq\x010" + pairs + b"0" + b"h\x01h\x00R0" * 2000 + b"}."
+    with pytest.raises(CheckpointError, match=r"more than \d+ instructions"):
+        open_checkpoint(zipped(tmp_path / "model.pt", pickled))
+    rebuilt = b"\x80\x02ctorch._tensor\n_rebuild_from_type_v2\n(ccollections\nOrderedDict\nN" + pairs + b"NtR."
+    with pytest.raises(CheckpointError, match="something is called that is no builder of tensors"):
+        open_checkpoint(zipped(tmp_path / "model.pt", rebuilt))
+
+
+def test_names_that_repeat_a_long_text_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("presage.checkpoints.files.nested.MOST_TEXT", 100_000)
+    weight = torch.ones(1)
+    with pytest.raises(CheckpointError, match="names of more than 100000 letters"):
+        open_checkpoint(saved(tmp_path / "model.pt", {"a" * 10_000: {str(i): weight for i in range(20)}}, False))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from presage.checkpoints.checkpoint_error import CheckpointError
 from presage.checkpoints.cutting.family import Family
 from presage.checkpoints.cutting.model_config import ModelConfig
+from presage.checkpoints.files.quoted import quoted
 
 
 def choose(
@@ -73,12 +74,12 @@ def _together(families: Sequence[Family]) -> Family:
 
 
 def _ambiguous(left: Sequence[Family], config: ModelConfig, example: str, file: str) -> CheckpointError:
-    said = f"the model_type {config.model_type!r} of its configuration does not tell" if config.model_type else ""
+    said = f"the model_type {quoted(config.model_type)} of its configuration does not tell" if config.model_type else ""
     names = [family.name for family in left]
     return CheckpointError(
         file,
         "tell how its attention is stored",
-        f"{example!r} is stored in different ways by {', '.join(names)}, "
+        f"{quoted(example)} is stored in different ways by {', '.join(names)}, "
         f"and {said or 'there is no model_type of a configuration to tell'}",
         f"Give <family=...>, one of {', '.join(names)}.",
     )

@@ -104,6 +104,9 @@ def _factor(numbers: Numbers, rows: slice, before: Gain, own: Gain) -> _Factor:
 def _biases(attention: Attention, rows: list[slice], gains: list[Gain]) -> list[Gain]:
     if attention.bias is None:
         return [None] * len(rows)
+    outputs, shape = rows[-1].stop, attention.bias.shape
+    if len(shape) != 1 or shape[0] < outputs:
+        raise UnusableTensorError(attention.bias.name, f"its shape is {list(shape)} where {outputs} numbers are needed")
     values = finite(attention.bias.name, read_numbers(attention.bias).values).astype(np.float64)
     return [values[own] if gain is None else values[own] * gain for own, gain in zip(rows, gains, strict=True)]
 

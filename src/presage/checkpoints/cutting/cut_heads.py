@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, final
 
 from presage.checkpoints.checkpoint import Skipped
+from presage.checkpoints.checkpoint_error import CheckpointError
+from presage.checkpoints.files.wall import wall
 from presage.checkpoints.head import Head
 
 
@@ -15,6 +17,19 @@ class Layer(NamedTuple):
 
     heads: list[Head]
     skipped: tuple[Skipped, ...] = ()
+
+
+def walled(file: str, name: str, reader: Callable[[], Layer]) -> Callable[[], Layer]:
+    """A reader of one attention, called `name`, from which nothing comes but heads or the row that says why not."""
+
+    def read() -> Layer:
+        try:
+            with wall(file, name):
+                return reader()
+        except CheckpointError as error:
+            return Layer([], (Skipped(name, error.reason),))
+
+    return read
 
 
 @final

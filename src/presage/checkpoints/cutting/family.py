@@ -13,6 +13,7 @@ LAYOUTS = {  # where the rows of a head lie, with H query heads and G key heads 
     "per-head": "one tensor, [q; k; v] for each head: query rows from 3*i*h, key rows from 3*i*h + h",
     "per-group": "one tensor, [q...q; k; v] for each group g from o = g*(H/G + 2)*h: queries o + r*h, key o + (H/G)*h",
 }
+NUMBER = r"\d{1,6}"  # of a layer: longer ones are none, and to read thousands of digits takes long
 _PREFIX = r"(?P<prefix>(?:.*\.)?)"
 
 
@@ -72,5 +73,5 @@ class Family:
 
 def compiled(name: str) -> re.Pattern[str]:
     """A name with ``{N}`` and ``{G}`` as a regular expression, with anything before it that ends in a dot."""
-    body = re.escape(name).replace(r"\{N\}", r"(?P<layer>\d+)").replace(r"\{G\}", r"(?P<group>\d+)")
+    body = re.escape(name).replace(r"\{N\}", rf"(?P<layer>{NUMBER})").replace(r"\{G\}", rf"(?P<group>{NUMBER})")
     return re.compile(_PREFIX + body + r"\Z")

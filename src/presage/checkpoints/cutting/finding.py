@@ -104,6 +104,8 @@ def _unusable(name: str, key: str, tensors: Mapping[str, Tensor]) -> Skipped | N
             return Skipped(each, f"it is packed into few bits, with scales in {scales!r} that are not undone here")
         if len(tensors[each].shape) != 2:
             return Skipped(each, f"a matrix is needed, and its shape is {list(tensors[each].shape)}")
+        if 0 in tensors[each].shape:
+            return Skipped(each, f"it is empty: its shape is {list(tensors[each].shape)}")
     return None
 
 

@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 from presage.checkpoints.checkpoint_error import CheckpointError
 from presage.checkpoints.cutting.attention import Attention
+from presage.checkpoints.files.quoted import quoted
 
+MOST_HEADS = 4096  # of a layer: models have up to some hundreds
 _ARGUMENTS = {
     "heads": "the number of query heads",
     "kv_heads": "the number of key heads",
@@ -43,6 +45,8 @@ def head_counts(
     G = _said("kv_heads", kv_heads, config.key_heads(layer), "the configuration")
     h = _said("head_dim", head_dim, config.head_dim(layer), "the configuration")
     of_norm = attention.beside(attention.naming.query_norm)
+    if of_norm is not None and 0 in (of_norm.shape or (0,)):
+        of_norm = None  # a number or nothing, which is the size of no head
     if of_norm is not None and len(of_norm.shape) == 2:
         H = H if H.value else _Said(of_norm.shape[0], "q_norm")
     if h.value is None and of_norm is not None and of_norm.shape != (attention.rows,):
@@ -107,6 +111,8 @@ def _grouped(attention: Attention, file: str, found: HeadCounts, said: tuple[_Sa
     if fixed is not None and found.kv_heads != fixed:
         text = f"{attention.family.name} has {fixed} key heads"
         raise _contradiction(attention, file, text, found, said)
+    if found.heads > MOST_HEADS:
+        raise _contradiction(attention, file, f"there are more than {MOST_HEADS} heads", found, said)
     if found.heads % found.kv_heads:
         raise _contradiction(attention, file, "heads is not a multiple of kv_heads", found, said)
     return found
@@ -117,7 +123,7 @@ def _missing(attention: Attention, file: str, argument: str) -> CheckpointError:
     return CheckpointError(
         file,
         f"tell {_ARGUMENTS[argument]}",
-        f"the shape {shape} of {name!r} leaves it open, and no configuration beside the file has it",
+        f"the shape {shape} of {quoted(name)} leaves it open, and no configuration beside the file has it",
         f"Give <{argument}=...>, {_ARGUMENTS[argument]}.",
     )
 
@@ -132,6 +138,6 @@ def _contradiction(
     return CheckpointError(
         file,
         "have attention of the shape that its numbers of heads ask for",
-        f"in {attention.query.name!r} of shape {list(attention.query.shape)} {text}, with {numbers}",
+        f"in {quoted(attention.query.name)} of shape {list(attention.query.shape)} {text}, with {numbers}",
         "Give the right <heads=...>, <kv_heads=...> or <head_dim=...>, or another <family=...>.",
     )

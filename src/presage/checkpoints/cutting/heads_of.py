@@ -7,11 +7,13 @@ from functools import partial
 from presage.checkpoints.checkpoint import Checkpoint
 from presage.checkpoints.checkpoint_error import CheckpointError
 from presage.checkpoints.cutting.cut_attention import cut_attention
-from presage.checkpoints.cutting.cut_heads import CutHeads
+from presage.checkpoints.cutting.cut_heads import CutHeads, walled
 from presage.checkpoints.cutting.finding import find_attention
 from presage.checkpoints.cutting.head_counts import head_counts
 from presage.checkpoints.cutting.norm_gain import norm_gain
 from presage.checkpoints.cutting.onnx_heads import onnx_heads
+from presage.checkpoints.files.quoted import quoted
+from presage.checkpoints.files.wall import wall
 from presage.protocol import checks
 
 
@@ -31,20 +33,35 @@ def heads_of(
     contradicts the shapes is refused. ``fold_norm=True`` gives ``diag(g) M diag(g)``, with ``g`` the gains of the norms
     before the attention. `only` keeps the layers whose tensors have that text between two dots of their names.
     """
-    given = {"heads": heads, "kv_heads": kv_heads, "head_dim": head_dim}
-    for name, value in given.items():
-        if value is not None:
-            checks.integer(
-                name, value, at_least=1, reason="it is counted", remedy="Give a whole number, or leave it out."
-            )
-    if checkpoint.graph is not None:
-        return _of_graph(checkpoint, family, fold_norm, only, given)
+    given = {
+        name: None if value is None else _counted(name, value)
+        for name, value in (("heads", heads), ("kv_heads", kv_heads), ("head_dim", head_dim))
+    }
+    with wall(checkpoint.name):
+        if checkpoint.graph is not None:
+            return _of_graph(checkpoint, family, fold_norm, only, given)
+        return _of_names(checkpoint, family, fold_norm, only, given)
+
+
+def _counted(name: str, value: int) -> int:
+    return checks.integer(
+        name, value, at_least=1, reason="it is counted", remedy="Give a whole number, or leave it out."
+    )
+
+
+def _of_names(
+    checkpoint: Checkpoint, family: str | None, fold_norm: bool, only: str | None, given: dict[str, int | None]
+) -> CutHeads:
+    """The heads of attention that the names of its tensors tell."""
     found = find_attention(checkpoint, family=family, only=only)
     if not found.attentions and not found.skipped:
         raise _no_attention(checkpoint, only)
     counts = [head_counts(attention, checkpoint.name, **given) for attention in found.attentions]
     gains = [norm_gain(attention, checkpoint.name) if fold_norm else None for attention in found.attentions]
-    readers = tuple(partial(cut_attention, *place) for place in zip(found.attentions, counts, gains, strict=True))
+    readers = tuple(
+        walled(checkpoint.name, place[0].query.name, partial(cut_attention, *place))
+        for place in zip(found.attentions, counts, gains, strict=True)
+    )
     return CutHeads(sum(count.heads for count in counts), found.skipped, readers)
 
 
@@ -73,7 +90,7 @@ def _of_graph(
 
 def _no_attention(checkpoint: Checkpoint, only: str | None) -> CheckpointError:
     matrices = [name for name, tensor in checkpoint.tensors.items() if len(tensor.shape) == 2]
-    examples = ", ".join(repr(name) for name in matrices[:5]) or "none"
+    examples = ", ".join(quoted(name) for name in matrices[:5]) or "none"
     where = "" if only is None else f" in {only!r}"
     return CheckpointError(
         checkpoint.name,

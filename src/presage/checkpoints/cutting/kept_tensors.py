@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from presage.checkpoints.checkpoint import Checkpoint
 from presage.checkpoints.checkpoint_error import CheckpointError
+from presage.checkpoints.files.quoted import quoted
 from presage.checkpoints.tensor import Tensor
 
 
@@ -18,7 +19,7 @@ def kept_tensors(checkpoint: Checkpoint, only: str | None) -> Mapping[str, Tenso
     if kept:
         return kept
     matrices = [name for name, tensor in checkpoint.tensors.items() if len(tensor.shape) >= 2]
-    examples = ", ".join(repr(name) for name in matrices[:5]) or "none, since it has no matrix"
+    examples = ", ".join(quoted(name) for name in matrices[:5]) or "none, since it has no matrix"
     raise CheckpointError(
         checkpoint.name,
         f"have tensors with {only!r} in their names",

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from presage.checkpoints.cutting.families import FAMILIES
-from presage.checkpoints.cutting.family import Family, Naming
+from presage.checkpoints.cutting.family import NUMBER, Family, Naming
 
 _ENDS = tuple({naming.query.rsplit("}", 1)[-1] for family in FAMILIES for naming in family.namings})
-_LAST_NUMBER = re.compile(r"(?P<before>(?:.*\.)?)(?P<layer>\d+)\.(?P<after>.*)")
+_LAST_NUMBER = re.compile(rf"(?P<before>(?:.*\.)?)(?P<layer>{NUMBER})\.(?P<after>.*)")
 
 
 class NamingMatch(NamedTuple):

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from presage.checkpoints.checkpoint_error import CheckpointError
 from presage.checkpoints.cutting.attention import Attention
+from presage.checkpoints.cutting.family import NUMBER
 from presage.checkpoints.cutting.unusable_tensor import finite, read_numbers
+from presage.checkpoints.files.quoted import quoted
 from presage.checkpoints.tensor import Tensor
 
 _REMEDY = "Leave <fold_norm> out: heads are then as they are stored."
@@ -58,11 +60,11 @@ def _tensor(attention: Attention, names: tuple[str, ...], width: int, file: str)
             if found is None:
                 continue
             if found.shape != (width,):
-                text = f"{whole!r} has shape {list(found.shape)} where the attention sees {width} numbers"
+                text = f"{quoted(whole)} has shape {list(found.shape)} where the attention sees {width} numbers"
                 raise _refused(attention, file, text, _REMEDY)
             return found
     wanted = names[0].replace("{N}", attention.number).replace("{P}", str(attention.layer - 1))
-    raise _refused(attention, file, f"there is no {wanted!r} beside it, the norm before", _REMEDY)
+    raise _refused(attention, file, f"there is no {quoted(wanted)} beside it, the norm before", _REMEDY)
 
 
 def _places(attention: Attention, name: str) -> Iterator[str]:
@@ -80,7 +82,7 @@ def _places(attention: Attention, name: str) -> Iterator[str]:
 
 
 def _last_layer(attention: Attention, prefix: str) -> str:
-    numbered = re.compile(re.escape(prefix) + r"\w+\.(\d+)\.")
+    numbered = re.compile(re.escape(prefix) + rf"\w+\.({NUMBER})\.")
     found = (numbered.match(name) for name in attention.tensors)
     return str(max((int(match[1]) for match in found if match), default=0))
 
@@ -93,4 +95,4 @@ def _numbers(tensor: Tensor | None, plus_one: bool) -> NDArray[np.float64] | Non
 
 def _refused(attention: Attention, file: str, reason: str, remedy: str) -> CheckpointError:
     must = "have a norm before its attention whose gain can be folded in"
-    return CheckpointError(file, must, f"at {attention.query.name!r}, {reason}", remedy)
+    return CheckpointError(file, must, f"at {quoted(attention.query.name)}, {reason}", remedy)

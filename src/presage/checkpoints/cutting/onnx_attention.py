@@ -10,9 +10,11 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, final
 
 from presage.checkpoints.checkpoint import Skipped
+from presage.checkpoints.checkpoint_error import CheckpointError
 from presage.checkpoints.cutting.onnx_features import Features
 from presage.checkpoints.cutting.onnx_graph import OnnxGraph
 from presage.checkpoints.cutting.onnx_weight import OnnxWeight, projection
+from presage.checkpoints.files.wall import wall
 
 _PRODUCTS = {"MatMul": (0, 1), "MatMulInteger": (0, 1), "QLinearMatMul": (0, 3), "FusedMatMul": (0, 1)}
 _NORMS = ("LayerNormalization", "SimplifiedLayerNormalization", "RMSNormalization")
@@ -70,49 +72,87 @@ class OnnxAttention(NamedTuple):
 
 def onnx_attention(graph: OnnxGraph) -> tuple[list[OnnxAttention], tuple[Skipped, ...]]:
     """All attention of a graph in its order, and what of it is not followed. A classifier's Softmax is none."""
-    found, skipped, known = [], [], dict[str, Traced | None]()
+    found: list[OnnxAttention] = []
+    skipped: list[Skipped] = []
+    known: dict[str, Traced | None] = {}
     for node in graph.nodes:
-        name = node.name or (node.output[0] if node.output else node.op_type)
+        name = str(node.name or (node.output[0] if node.output else node.op_type))
         if node.op_type in _FUSED:
             skipped.append(Skipped(name, f"attention as one node ({node.op_type}), which is not taken apart here"))
         if node.op_type != "Softmax":
             continue
-        product = _scores(graph, node.input[0], set())
-        if product is None:
-            continue
-        query, key = (_traced(graph, product.input[place], known) for place in _PRODUCTS[product.op_type])
-        if query is None or key is None:
-            which = "queries" if query is None else "keys"
-            skipped.append(Skipped(name, f"its {which} are not the product of a value with a constant matrix"))
-        else:
-            found.append(OnnxAttention(name, query, key))
+        try:
+            with wall(graph.file, name):
+                one = _of_softmax(graph, node, name, known)
+        except CheckpointError as error:
+            one = Skipped(name, error.reason)
+        if isinstance(one, OnnxAttention):
+            found.append(one)
+        elif one is not None:
+            skipped.append(one)
     return found, tuple(skipped)
 
 
-def _scores(graph: OnnxGraph, name: str, seen: set[str]) -> Any:
+def _of_softmax(
+    graph: OnnxGraph, node: Any, name: str, known: dict[str, Traced | None]
+) -> OnnxAttention | Skipped | None:
+    """The attention that a Softmax is of, or why it is not followed; None where it is of none."""
+    product = _scores(graph, node.input[0])
+    if product is None:
+        return None
+    query, key = (_traced(graph, product.input[place], known) for place in _PRODUCTS[product.op_type])
+    for which, side in (("queries", query), ("keys", key)):
+        if side is None:
+            return Skipped(name, f"its {which} are not the product of a value with a constant matrix")
+        if side.features.index.size == 0:
+            return Skipped(name, f"its {which} are none of the outputs of a matrix")
+    return None if query is None or key is None else OnnxAttention(name, query, key)
+
+
+def _scores(graph: OnnxGraph, name: str) -> Any:
     """The product of two values that are not constants from which a value comes, None where there is none."""
-    node = graph.producer(name)
-    if node is None or name in seen:
-        return None
-    seen.add(name)
-    if node.op_type in _PRODUCTS:
-        left, right = (node.input[place] for place in _PRODUCTS[node.op_type])
-        return None if graph.is_constant(left) or graph.is_constant(right) else node
-    if node.op_type not in _TO_SCORES:
-        return None
-    inputs = node.input[:1] if node.op_type in _OF_ONE else node.input
-    return next((product for each in inputs if (product := _scores(graph, each, seen)) is not None), None)
+    waiting, seen = [name], set[str]()
+    while waiting:
+        each = waiting.pop()
+        node = graph.producer(each)
+        if node is None or each in seen:
+            continue
+        seen.add(each)
+        if node.op_type in _PRODUCTS:
+            if not any(graph.is_constant(node.input[place]) for place in _PRODUCTS[node.op_type]):
+                return node
+        elif node.op_type in _TO_SCORES:
+            waiting += reversed(node.input[:1] if node.op_type in _OF_ONE else node.input)
+    return None
 
 
 def _traced(graph: OnnxGraph, name: str, known: dict[str, Traced | None]) -> Traced | None:
     """The projection from which a value comes. Of several ways back (rotary positions), the one with most outputs."""
-    if name not in known:
-        known[name] = None  # a value does not come from itself
-        known[name] = _trace(graph, name, known)
+    waiting, entered = [name], set[str]()
+    while waiting:
+        each = waiting[-1]
+        ways = [] if each in known else _ways_back(graph, each)
+        unknown = [way for way in ways if way not in known and way not in entered]
+        if each not in entered and unknown:  # a value does not come from itself
+            entered.add(each)
+            waiting += reversed(unknown)
+            continue
+        waiting.pop()
+        if each not in known:
+            known[each] = _trace(graph, each, ways, known)
     return known[name]
 
 
-def _trace(graph: OnnxGraph, name: str, known: dict[str, Traced | None]) -> Traced | None:
+def _ways_back(graph: OnnxGraph, name: str) -> list[str]:
+    """The inputs of the node that makes a value which are followed; none where it is a projection."""
+    node = graph.producer(name)
+    if node is None or node.op_type not in (*_OF_ONE, *_OF_ALL):
+        return []
+    return list(node.input[:1]) if node.op_type in _OF_ONE else [x for x in node.input if not graph.is_constant(x)]
+
+
+def _trace(graph: OnnxGraph, name: str, inputs: list[str], known: dict[str, Traced | None]) -> Traced | None:
+    """The projection from which a value comes, those of what it is made of being known."""
     node = graph.producer(name)
     if node is None:
         return None
@@ -120,10 +160,7 @@ def _trace(graph: OnnxGraph, name: str, known: dict[str, Traced | None]) -> Trac
     if product is not None:
         features = Features.of_projection(product.weight.shape[1])
         return Traced(graph.unchanged(product.source), product.weight, features, product.bias)
-    if node.op_type not in (*_OF_ONE, *_OF_ALL):
-        return None
-    inputs = node.input[:1] if node.op_type in _OF_ONE else [each for each in node.input if not graph.is_constant(each)]
-    ways = [way for each in inputs if (way := _traced(graph, each, known)) is not None]
+    ways = [way for each in inputs if (way := known.get(each)) is not None]
     if not ways:
         return None
     best = max(ways, key=lambda way: way.features.index.size)
@@ -137,7 +174,7 @@ def _trace(graph: OnnxGraph, name: str, known: dict[str, Traced | None]) -> Trac
 def _vector(graph: OnnxGraph, node: Any, size: int) -> str:
     """The constant of an addition that has as many numbers as there are outputs."""
     for name in node.input:
-        numbers = graph.numbers(name) if graph.is_constant(name) else None
+        numbers = graph.numbers(name) if name and graph.is_constant(name) else None
         if numbers is not None and numbers.size == size:
             return str(name)
     return ""

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from presage.checkpoints.cutting.onnx_graph import OnnxGraph, attribute, settings
 
+MOST_OUTPUTS = 2**22
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -75,7 +77,12 @@ class Features:
             return self.axes[axis] if -len(self.axes) <= axis < len(self.axes) else None
         return 0 if self.is_whole and (axis == -1 or axis >= 1) else None
 
+    def _part(self, axis: int, which: slice) -> Features:
+        return replace(self, index=self.index[(slice(None),) * axis + (which,)])
+
     def _taken(self, axis: int, which: NDArray[np.intp]) -> Features:
+        if self.index.size // max(self.index.shape[axis], 1) * which.size > MOST_OUTPUTS:
+            raise ValueError(f"a Gather takes more than {MOST_OUTPUTS} outputs of a matrix")
         return replace(self, index=np.take(self.index, which, axis=axis))
 
     def _sliced(self, graph: OnnxGraph, node: Any) -> Features:
@@ -87,7 +94,7 @@ class Features:
         for start, end, place, step in zip(starts, ends, axes, steps or [1] * len(starts), strict=True):
             axis = kept._axis(place)
             if axis is not None:
-                kept = kept._taken(axis, np.arange(kept.index.shape[axis])[start:end:step])
+                kept = kept._part(axis, slice(start, end, step))
         return kept
 
     def _split(self, graph: OnnxGraph, node: Any, output: int) -> Features:
@@ -97,7 +104,7 @@ class Features:
         size, parts = self.index.shape[axis], len(node.output)
         sizes = settings(graph, node, "split", 1) or [-(-size // parts)] * parts
         start = sum(sizes[:output])
-        return self._taken(axis, np.arange(size)[start : start + sizes[output]])
+        return self._part(axis, slice(start, start + sizes[output]))
 
     def _gathered(self, graph: OnnxGraph, node: Any) -> Features:
         place = int(attribute(node, "axis", 0))

@@ -30,6 +30,12 @@ class OnnxWeight:
         rows, columns = self.tensor.shape
         return (columns, rows) if self.turned else (rows, columns)
 
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What two uses of the same numbers have in common."""
+        scales = (None if part is None else part.tobytes() for part in (self.scale, self.zero))
+        return self.tensor.name, self.turned, self.axis, *scales
+
     def read(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The matrix as (in, out), and how far each entry may have been rounded.
 
@@ -43,8 +49,9 @@ class OnnxWeight:
         error = np.broadcast_to(np.asarray(numbers.error, dtype=np.float64)[:, None], values.shape)
         if self.scale is not None:
             scale = self._along(self.scale)
-            values = scale * (values - (0.0 if self.zero is None else self._along(self.zero)))
+            values = finite(self.tensor.name, scale) * (values - (0.0 if self.zero is None else self._along(self.zero)))
             error = np.broadcast_to(np.abs(scale) / np.sqrt(12), values.shape)
+            finite(self.tensor.name, values)
         return (values.T, error.T) if self.turned else (values, error)
 
     def _along(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -93,21 +100,32 @@ def projection(graph: OnnxGraph, node: Any) -> Projection | None:
 
 def _weight(graph: OnnxGraph, name: str) -> OnnxWeight | None:
     """The constant matrix that a value is, through casts, transposes and scales."""
-    tensor, node = graph.tensor(name), graph.producer(name)
-    if tensor is not None:
-        return OnnxWeight(tensor) if len(tensor.shape) == 2 else None
-    if node is None or not graph.is_constant(name):
+    passed: list[Any] = []  # the nodes between, which are undone from the matrix on
+    if not graph.is_constant(name):
         return None
-    if node.op_type in UNCHANGED:
-        return _weight(graph, node.input[0])
-    if node.op_type == "Transpose":
-        inner = _weight(graph, node.input[0])
-        same = list(attribute(node, "perm", [1, 0])) == [0, 1]
-        return inner if inner is None or same else OnnxWeight(inner.tensor, not inner.turned, *_scales(inner))
-    if node.op_type == "DequantizeLinear" and not attribute(node, "block_size", 0):
-        zero = node.input[2] if len(node.input) > 2 else ""
-        return _whole(graph, node.input[0], graph.numbers(node.input[1]), zero, int(attribute(node, "axis", 1)))
-    return None
+    while (tensor := graph.tensor(name)) is None:
+        node = graph.producer(name)
+        if node is None or node.op_type not in (*UNCHANGED, "Transpose", "DequantizeLinear"):
+            return None
+        passed.append(node)
+        name = node.input[0]
+    weight = OnnxWeight(tensor) if len(tensor.shape) == 2 and 0 not in tensor.shape else None
+    for node in reversed(passed):
+        if weight is not None and node.op_type not in UNCHANGED:
+            weight = _turned(weight, node) if node.op_type == "Transpose" else _scaled(graph, weight, node)
+    return weight
+
+
+def _turned(weight: OnnxWeight, node: Any) -> OnnxWeight:
+    same = list(attribute(node, "perm", [1, 0])) == [0, 1]
+    return weight if same else OnnxWeight(weight.tensor, not weight.turned, *_scales(weight))
+
+
+def _scaled(graph: OnnxGraph, weight: OnnxWeight, node: Any) -> OnnxWeight | None:
+    if attribute(node, "block_size", 0):
+        return None
+    zero = node.input[2] if len(node.input) > 2 else ""
+    return _of_whole(graph, weight, graph.numbers(node.input[1]), zero, int(attribute(node, "axis", 1)))
 
 
 def _scales(weight: OnnxWeight) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None, int]:
@@ -118,7 +136,12 @@ def _whole(
     graph: OnnxGraph, name: str, scale: NDArray[np.float64] | None, zero: str, axis: int = 1
 ) -> OnnxWeight | None:
     """A matrix of whole numbers with its scale; the axis is that of the stored matrix."""
-    inner = _weight(graph, name)
+    return _of_whole(graph, _weight(graph, name), scale, zero, axis)
+
+
+def _of_whole(
+    graph: OnnxGraph, inner: OnnxWeight | None, scale: NDArray[np.float64] | None, zero: str, axis: int
+) -> OnnxWeight | None:
     if inner is None or scale is None:
         return None
     stored_axis = 1 - axis % 2 if inner.turned else axis % 2

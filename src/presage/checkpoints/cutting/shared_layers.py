@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 
 from presage.checkpoints.cutting.attention import Attention
+
+MOST_LAYERS = 1000  # beyond this a configuration is none of a model
+_COUNTS = ("num_hidden_layers", "num_hidden_groups", "inner_group_num")
 
 
 def shared_layers(attentions: Iterable[Attention]) -> Iterator[Attention]:
@@ -22,14 +26,25 @@ def shared_layers(attentions: Iterable[Attention]) -> Iterator[Attention]:
         if not layers:
             yield replace(attention, layer=count, shared=(f"other layers of group {attention.group}",))
             continue
-        yield replace(attention, layer=layers[0], shared=tuple(f"layer {layer}" for layer in layers[1:]))
+        yield replace(attention, layer=layers[0], shared=_aliases(layers[1:]))
 
 
-def _layers_served(attention: Attention) -> list[int]:
-    keys = attention.config.keys
-    layers, groups, inner = (keys.get(name) for name in ("num_hidden_layers", "num_hidden_groups", "inner_group_num"))
-    if not isinstance(layers, int) or layers < 1:
-        return []
-    groups, inner = (value if isinstance(value, int) and value > 0 else 1 for value in (groups, inner))
-    served = (layer for layer in range(layers) if layer * groups // layers == int(attention.group))
-    return [layer * inner + int(attention.number) for layer in served]
+def _layers_served(attention: Attention) -> range:
+    """The layers at which an attention serves; none where a configuration does not tell, or tells more than can be."""
+    layers, groups, inner = (_count(attention, name) for name in _COUNTS)
+    group, number = int(attention.group), int(attention.number)
+    if not layers or layers * (inner or 1) > MOST_LAYERS or group >= (groups or 1) or number >= (inner or 1):
+        return range(0)
+    first, end = (-(-place * layers // (groups or 1)) for place in (group, group + 1))
+    return range(first * (inner or 1) + number, end * (inner or 1), inner or 1)
+
+
+def _count(attention: Attention, name: str) -> int:
+    """A number of the configuration, 0 where it has none."""
+    found = attention.config.keys.get(name)
+    return found if isinstance(found, int) and not isinstance(found, bool) and found > 0 else 0
+
+
+@lru_cache(maxsize=16)
+def _aliases(layers: range) -> tuple[str, ...]:
+    return tuple(f"layer {layer}" for layer in layers)

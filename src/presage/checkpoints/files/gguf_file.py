@@ -28,7 +28,9 @@ _CONFIG = {  # keys of Hugging Face's config.json, and of the fields that say th
     "head_dim": "attention.key_length",
     "hidden_size": "embedding_length",
     "num_hidden_layers": "block_count",
+    "rotary_dim": "rope.dimension_count",
 }
+_A_LAYER = ("num_attention_heads", "num_key_value_heads", "head_dim")  # which may be one number for each layer
 
 
 def read_gguf(file: ByteRange) -> Contents:
@@ -58,11 +60,15 @@ def _config(fields: dict[str, Any]) -> tuple[dict[str, Any], list[Skipped]]:
         value = fields.get(f"{architecture}.{field}")
         if isinstance(value, list) and value and all(one == value[0] for one in value):
             value = value[0]  # one number a layer, the same in each
-        if type(value) is int:
+        if type(value) is int or (key in _A_LAYER and _is_counts(value)):
             config[key] = value
         elif value is not None:
             skipped.append(Skipped(f"{architecture}.{field}", f"{quoted(value)} is not one number for all layers"))
     return config, skipped
+
+
+def _is_counts(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(type(one) is int for one in value)
 
 
 def _tensor(entry: GgufTensor, data: ByteRange) -> Tensor:

@@ -7,6 +7,7 @@ from typing import Any
 
 DEEPEST = 50
 MOST = 4_000_000  # a few small lists that hold one another spell more names than could ever be walked
+MOST_TEXT = 200_000_000  # letters of all names: a long one can be said again in each
 
 
 def nested(root: Any, nodes: tuple[type, ...] = (Mapping, list, tuple)) -> Iterator[tuple[str, Any]]:
@@ -17,7 +18,7 @@ def nested(root: Any, nodes: tuple[type, ...] = (Mapping, list, tuple)) -> Itera
     if not isinstance(root, nodes):
         yield "tensor", root
         return
-    walked = 0
+    walked = spelled = 0
     waiting: list[tuple[str, int, Iterator[tuple[Any, Any]]]] = [("", 1, _items(root))]
     while waiting:
         prefix, depth, items = waiting[-1]
@@ -26,6 +27,9 @@ def nested(root: Any, nodes: tuple[type, ...] = (Mapping, list, tuple)) -> Itera
             if walked > MOST:
                 raise ValueError(f"more than {MOST} values are nested in one another")
             name = f"{prefix}{key}"
+            spelled += len(name)
+            if spelled > MOST_TEXT:
+                raise ValueError(f"there are names of more than {MOST_TEXT} letters together")
             if isinstance(value, nodes):
                 if depth >= DEEPEST:
                     raise ValueError(f"dicts are nested more than {DEEPEST} deep")

@@ -16,7 +16,7 @@ from presage.checkpoints.files.torch_pickle import read_pickle
 
 MAGIC = 0x1950A86A20F9469CFC6C
 PROTOCOL = 1001
-LARGEST_TEXT = 100_000_000
+LARGEST_PICKLE = 100_000_000  # all five together
 LONGEST_LINE = 1_000_000
 _COUNT = 8  # bytes of the count before each storage
 
@@ -55,7 +55,8 @@ def _places(
 ) -> dict[str, ByteRange]:
     """Where the storages are, up to the first one that the file does not hold whole."""
     places: dict[str, ByteRange] = {}
-    for key in map(str, keys):
+    for named in keys:
+        key = str(named) if isinstance(named, str | int) else ""  # to spell anything else can take for ever
         storage = storages.get(key)
         if storage is None or begin + _COUNT > file.size:
             break
@@ -69,15 +70,19 @@ def _places(
 
 
 class _PickleBytes(io.BufferedReader):
-    """A stream that refuses texts of a size that no name has, before there is room made for them."""
+    """A stream that hands out no more than the pickles of a model have, and refuses before there is room made."""
 
     def __init__(self, file: ByteRange) -> None:
         super().__init__(file.stream().detach())
+        self._left = LARGEST_PICKLE
 
     def read(self, size: int | None = -1, /) -> bytes:
-        if size is not None and size > LARGEST_TEXT:
-            raise RefusedPickleError(f"its pickle has a text of {size} bytes")
+        if size is None or not 0 <= size <= self._left:
+            raise RefusedPickleError(f"its pickles have more than {LARGEST_PICKLE} bytes")
+        self._left -= size
         return super().read(size)
 
     def readline(self, size: int | None = -1, /) -> bytes:
-        return super().readline(LONGEST_LINE)  # a longer one is without its end, which is complained about
+        content = super().readline(min(LONGEST_LINE, self._left))  # without its end it is complained about
+        self._left -= len(content)
+        return content

@@ -86,6 +86,8 @@ TORCH_DTYPES = {
 _STORAGE_NAMES = {
     f"{module}.{name}": kind for module in ("torch", "torch.storage", "torch.cuda") for name, kind in _STORAGES.items()
 }
+_LARGEST_KEY = 2**63
+_TENSORS = "torch._utils._rebuild_"  # how the names of all functions begin that build tensors of storages
 _CLASSES = ("torch.Tensor", "torch.nn.parameter.Parameter", "torch.nn.Parameter")  # named beside a tensor, not called
 
 
@@ -110,6 +112,8 @@ def _typed_tensor(
 
 
 def _rebuilt(function: Any, kind: Any, arguments: Any, *rest: Any) -> Any:
+    if not isinstance(function, Global) or not function.name.startswith(_TENSORS):
+        raise RefusedPickleError("something is called that is no builder of tensors")
     return built(function, arguments)
 
 
@@ -152,7 +156,12 @@ def built(function: Any, arguments: Any) -> Any:
 
 
 def dict_key(key: Any) -> Any:
-    """A key of a dict, where it is plain: the hash of a tuple of tuples of tuples ... can take forever."""
+    """A key of a dict, where it is plain.
+
+    The hash of a tuple of tuples of tuples ... can take forever, and of large numbers any many have the same.
+    """
+    if isinstance(key, int) and abs(key) >= _LARGEST_KEY:
+        raise RefusedPickleError("a dict has a key that is a number of more than 19 digits")
     if isinstance(key, str | int | float | bytes | None.__class__):
         return key
     raise RefusedPickleError(f"a dict has a key that is a {type(key).__name__}, not a name")
@@ -167,4 +176,6 @@ def storage(identity: Any) -> TorchStorage:
         raise RefusedPickleError("it refers to a storage without a type or a size")
     if any(part is not None for part in view):
         raise RefusedPickleError("it has views of storages, as PyTorch wrote them before version 0.4")
+    if not isinstance(key, str | int) or (isinstance(key, int) and abs(key) >= _LARGEST_KEY):
+        raise RefusedPickleError("it refers to a storage whose key is no name")
     return TorchStorage(str(key), _STORAGE_NAMES[kind.name], count)

@@ -21,6 +21,8 @@ from presage.checkpoints.files.torch_names import (
     storage,
 )
 
+MOST_STEPS = 2_000_000  # some forty a tensor; at some 70 bytes each what they make is 150 MB at the most
+MOST_ON_STACK = 200_000  # items are put into their dicts and lists by the thousand
 _MARK = object()
 
 
@@ -31,6 +33,7 @@ def read_pickle(stream: IO[bytes], storages: list[TorchStorage] | None = None) -
     """
     machine = _Machine([] if storages is None else storages)
     for opcode, argument, _ in pickletools.genops(stream):
+        machine.spend(1)
         if opcode.name == "STOP":
             return machine.stack.pop()
         if opcode.name in _CONSTANTS:
@@ -49,6 +52,15 @@ class _Machine:
         self.stack: list[Any] = []
         self.memo: dict[int, Any] = {}
         self.storages = storages
+        self._spent = 0
+
+    def spend(self, steps: int) -> None:
+        """Count instructions, and what they copy: a few bytes of a zip can be millions of them."""
+        self._spent += steps
+        if self._spent > MOST_STEPS:
+            raise RefusedPickleError(f"its pickle has more than {MOST_STEPS} instructions")
+        if len(self.stack) > MOST_ON_STACK:
+            raise RefusedPickleError(f"its pickle puts more than {MOST_ON_STACK} things on its stack")
 
     def above_mark(self) -> list[Any]:
         """Take off what is above the last mark."""
@@ -90,15 +102,23 @@ def _named(machine: _Machine, argument: str) -> None:
 
 def _named_on_stack(machine: _Machine, _: Any) -> None:
     module, name = machine.take(2)
-    machine.put(known(str(module), str(name)))
+    if not isinstance(module, str) or not isinstance(name, str):
+        raise RefusedPickleError("its pickle asks for a name that is no text")
+    machine.put(known(module, name))
 
 
 def _instance(machine: _Machine, argument: str) -> None:
-    machine.put(built(known(*argument.split(" ", 1)), tuple(machine.above_mark())))
+    _build(machine, known(*argument.split(" ", 1)), tuple(machine.above_mark()))
 
 
 def _called(machine: _Machine, _: Any) -> None:
-    machine.put(built(*machine.take(2)))
+    _build(machine, *machine.take(2))
+
+
+def _build(machine: _Machine, function: Any, arguments: Any) -> None:
+    if isinstance(arguments, tuple):  # one list can be handed on any number of times, and is copied each time
+        machine.spend(sum(len(argument) for argument in arguments if isinstance(argument, list | tuple | dict)))
+    machine.put(built(function, arguments))
 
 
 def _with_state(machine: _Machine, _: Any) -> None:
