@@ -25,10 +25,13 @@ CONFIG = json.dumps({"model_type": "bert", "num_attention_heads": 2, "hidden_siz
 
 
 @pytest.fixture(scope="module")
-def client():
-    served = Served()
-    yield served
-    served.end()
+def client(tmp_path_factory):
+    """A server with a temporary folder of its own: another may be reading weights at the same time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tempfile, "tempdir", str(tmp_path_factory.mktemp("temporary")))
+        served = Served()
+        yield served
+        served.end()
 
 
 def body(config: bytes, content: bytes) -> bytes:
