@@ -287,10 +287,9 @@ def test_a_closed_page_leaves_nothing_running(client):
 
 def test_a_process_that_is_killed_is_replaced_and_its_question_told_so(client, tab):
     number = tab.say("train", d=[300], seeds=8, trainer="adam")
-    training = client.app.state.training
-    while training._workers[0].job is None:
-        time.sleep(0.02)
-    training._workers[0].process.kill()
+    while (said := tab.hear())["kind"] != "loss" or said["id"] != number:
+        pass  # a process that has not begun would be replaced without a word
+    client.app.state.training._workers[0].process.kill()
     (error,) = of_kind(tab.until_end(number), "error")
     assert "was killed" in error["message"]
     assert of_kind(tab.ask("train", d=[20], seeds=2, trainer="amp"), "comparison")
