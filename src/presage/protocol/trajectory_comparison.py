@@ -100,9 +100,10 @@ class TrajectoryComparison(Columns):
         count = sum(len(rows) for rows in self.rows.values())
         sizes = " and ".join(str(d) for d in sorted({ensemble.d for ensemble in self.ensembles}))
         verdict = "they agree" if self.agrees else "they do not agree"
+        at = f"{self.trajectory.trainer.moment} {time:g}"
         return (
             f"{', '.join(self.rows)} at {len(self)} times beside networks of d = {sizes}: {verdict}. Furthest off of "
-            f"{count} numbers is {name} at {self.trajectory.trainer.moment} {time:g} (z = {z:+.1f}; {self.limit:.1f} is where agreement ends)"
+            f"{count} numbers is {name} at {at} (z = {z:+.1f}; {self.limit:.1f} is where agreement ends)"
         )
 
     @property

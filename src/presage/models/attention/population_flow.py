@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 class PopulationFlow(Trainer):
     """Gradient flow of the factor W on the loss of infinitely many samples, looked at `steps` times.
 
-    ``dW/dtheta = (S_0 - S) W``: the clock theta is ``8 t/(d sqrt(m d))`` for the time t of a flow along the mean loss of
-    one token, ``4 T (T+1) t/(d sqrt(m d))`` for T. It begins at ``S = eps 1`` (``eps = 1e-3``, unless it is given), or at
-    Gaussian weights of a standard deviation, `deviation`. Times are 0 and those from `first` (a thousandth of the
+    ``dW/dtheta = (S_0 - S) W``: the clock theta is ``8 t/(d sqrt(m d))`` for the time t of a flow along the mean loss
+    of one token, ``4 T (T+1) t/(d sqrt(m d))`` for T. It begins at ``S = eps 1`` (``eps = 1e-3``, unless it is given),
+    or at Gaussian weights of a standard deviation, `deviation`. Times are 0 and those from `first` (a thousandth of the
     last, unless it is given) to `until`, evenly spaced by their logarithm.
     """
 

@@ -203,7 +203,7 @@ def _dimension(law: SpectralLaw, d: Any) -> int:
 
 
 def _rounding(problem: Problem, error: Floats) -> Floats:
-    """What rounding adds to an error: of itself, and of the S of a network, which is what is left when all is learned."""
+    """What rounding adds to an error: of itself, and of the S of a network, all that is left when all is learned."""
     return ROUNDING * error + 2.0 * OF_S * np.sqrt(problem.Q_0 * error) + OF_S**2 * problem.Q_0
 
 
