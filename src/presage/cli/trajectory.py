@@ -80,7 +80,7 @@ def trajectory(
     sizes, count = ([], 0) if d is None else (dimensions(given, d, d), compared_seeds(seeds or "8"))
     problem = given.problem()
     known = given.taken(ps.trajectory, {"trainer": trainer}, problem)
-    options = {"trainer": _trainer(str(trainer), problem)} if known else {}
+    options = {"trainer": followed_trainer(str(trainer), problem)} if known else {}
     found: Any = ps.trajectory(problem, steps=steps, **options)
     if sizes:
         found = ps.compare(found, *(_followed(problem, found, size, count, workers) for size in sorted(sizes)))
@@ -110,7 +110,7 @@ def trajectory(
     draw(plot, given, found, quiet=json or csv)
 
 
-def _trainer(text: str, problem: Any) -> Any:
+def followed_trainer(text: str, problem: Any) -> Any:
     """A trainer of the model by its name and its numbers: ``descent:rate=0.1,m_0=0.2``."""
     name, _, rest = text.partition(":")
     kind = trainer_kind(name, problem.model, problem.model.ways or problem.model.trainers)

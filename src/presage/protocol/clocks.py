@@ -43,18 +43,11 @@ def flow_times(first: float | None, until: float, steps: int) -> NDArray[np.floa
     return np.concatenate([[0.0], later])
 
 
-def check_descent(until: int | None, steps: int) -> None:
-    """Complain about fewer steps in all than are looked at."""
-    if until is not None and until < steps:
-        reason = f"{steps} of the steps are looked at"
-        raise checks.complaint("until", f"be at least {steps}", reason, until, "Leave it out to look at every step.")
-
-
 def step_times(until: int | None, steps: int) -> NDArray[np.float64]:
     """0 and every step; where there are more in all, steps that are about evenly spaced by their logarithm."""
     import numpy as np
 
-    if until is None or until == steps:
-        return np.arange(steps + 1.0)
+    if until is None or until <= steps:
+        return np.arange((steps if until is None else until) + 1.0)
     spaced = np.round(np.geomspace(1.0, until, steps)) if steps > 1 else np.array([float(until)])
     return np.unique(np.concatenate([[0.0], spaced]))

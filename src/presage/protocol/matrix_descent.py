@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, final
 
-from presage.protocol.clocks import LAST_STEP, TIMES, check_descent, step_times
+from presage.protocol.clocks import LAST_STEP, TIMES, step_times
 from presage.protocol.fields import Number, declared
 from presage.protocol.trainer import Trainer
 
@@ -31,15 +31,12 @@ class MatrixDescent(Trainer):
 
     A step of length `rate` takes the part ``rate`` off what is left of a direction of mean curvature; it converges
     where ``rate`` times the largest curvature is below 2. Every one of `steps` steps is looked at, or where `until` is
-    given so many of that many, evenly spaced by their logarithm.
+    given so many of that many, about evenly spaced by their logarithm.
     """
 
     rate: float = field(default=RATE.default, metadata=declared(RATE))
     until: int | None = field(default=None, metadata=declared(LAST_STEP))
     steps: int = field(default=20, metadata=declared(TIMES))
-
-    def check_together(self) -> None:
-        check_descent(self.until, self.steps)
 
     @property
     def geometric(self) -> bool:  # type: ignore[override]

@@ -22,19 +22,19 @@ def quadratic_flow(curvature: Callable[[Floats], Floats], start: Floats, times: 
     if size == 0.0:
         return np.zeros((len(times), *start.shape))
     basis = [start.ravel() / size]
-    diagonal: list[float] = []
+    centre: list[float] = []
     beside: list[float] = []
     before = np.zeros((len(times), 0))
     while True:
         image = curvature(basis[-1].reshape(start.shape)).ravel()
-        diagonal.append(float(image @ basis[-1]))
+        centre.append(float(image @ basis[-1]))
         block = np.array(basis)
         for _ in range(2):  # twice is enough for directions that are next to parallel
             image = image - block.T @ (block @ image)
         length = float(np.linalg.norm(image))
-        ended = length <= 1e-13 * max(np.abs(diagonal)) or len(basis) == start.size
+        ended = length <= 1e-13 * max(np.abs(centre)) or len(basis) == start.size
         if ended or len(basis) % LOOK == 0:
-            now = _coefficients(np.array(diagonal), np.array(beside), size, times)
+            now = _coefficients(np.array(centre), np.array(beside), size, times)
             moved = np.linalg.norm(now - np.pad(before, ((0, 0), (0, now.shape[1] - before.shape[1]))), axis=1)
             if ended or np.all(moved <= ENOUGH * np.maximum(np.linalg.norm(now, axis=1), 1e-300)):
                 return (now @ block).reshape(len(times), *start.shape)
@@ -45,9 +45,9 @@ def quadratic_flow(curvature: Callable[[Floats], Floats], start: Floats, times: 
         basis.append(image / length)
 
 
-def _coefficients(diagonal: Floats, beside: Floats, size: float, times: Floats) -> Floats:
+def _coefficients(centre: Floats, beside: Floats, size: float, times: Floats) -> Floats:
     """What the flow has learned along every direction of the space (columns) at every time (rows)."""
-    h, vectors = np.linalg.eigh(np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1))
+    h, vectors = np.linalg.eigh(np.diag(centre) + np.diag(beside, 1) + np.diag(beside, -1))
     t = times[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         learned = np.where(h * t == 0.0, t, -np.expm1(-h * t) / h)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, final
 
 from presage.models.attention.population_start import EPS, checked_start
-from presage.protocol.clocks import LAST_STEP, TIMES, check_descent, step_times
+from presage.protocol.clocks import LAST_STEP, TIMES, step_times
 from presage.protocol.fields import Number, declared
 from presage.protocol.trainer import Trainer
 
@@ -43,7 +43,6 @@ class PopulationDescent(Trainer):
 
     def check_together(self) -> None:
         object.__setattr__(self, "eps", checked_start(self.eps, None))
-        check_descent(self.until, self.steps)
 
     @property
     def geometric(self) -> bool:  # type: ignore[override]
