@@ -38,7 +38,8 @@ def descent(trainer: MatrixDescent, objective: Objective, rng: np.random.Generat
     S, done, way = np.zeros((objective.d, objective.d)), 0, []
     for step in trainer.times.astype(int):
         for number in range(done, step):
-            here = _whole(objective, S)
+            with np.errstate(over="ignore", invalid="ignore"):
+                here = _whole(objective, S)
             finite(here, "Gradient descent", number)
             S = S - trainer.rate / unit * here.gradient
         done = step

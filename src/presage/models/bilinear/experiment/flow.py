@@ -35,7 +35,8 @@ def train_flow(
         way, M, done = [], nothing, 0
         for step in trainer.times.astype(int):
             for number in range(done, step):
-                M = M - trainer.rate * slope(M)
+                with np.errstate(over="ignore", invalid="ignore"):
+                    M = M - trainer.rate * slope(M)
                 if not np.isfinite(M).all():
                     raise TrainError(f"Descent left the finite numbers at step {number}.", "Use a smaller <rate>.")
             done = step

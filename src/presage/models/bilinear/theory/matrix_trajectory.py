@@ -54,6 +54,8 @@ def matrix_trajectory(problem: BilinearProblem, trainer: MatrixFlow | MatrixDesc
     Checked: tests/models/bilinear/test_flows.py::test_the_seen_values
     """
     values = {one.name: np.zeros(len(trainer.times)) for one in MATRIX_FOLLOWED}
+    if problem.pairs == "all" and problem.n_tokens == 1:
+        values[ESTIMATION_ERROR.name] += 0.5 * problem.Q_0  # the antisymmetric part, which no sample sees
     bars = {one.name: np.zeros(len(trainer.times)) for one in MATRIX_FOLLOWED}
     for block in blocks(problem):
 

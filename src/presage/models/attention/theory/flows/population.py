@@ -56,6 +56,8 @@ def gaussian_starts(width: int, d: int, deviation: float) -> Floats:
 
         eps_i = w^2 (m - i + 1)/sqrt(m d),   i = 1 ... m;   none for i > m
 
+    These are means: half-times of single starts spread by about ``1/(2 s_i)`` around those that follow from them.
+
     Equation: derived: what is left of W for feature i beside those before it is a Schur complement, chi squared of
         m - i + 1 degrees of freedom.
     Checked: tests/models/attention/theory/test_flows.py::test_half_times_of_gaussian_weights
