@@ -9,7 +9,7 @@ import pytest
 
 import presage as ps
 
-SMALL = {"n_test": 500, "processes": 1, "keep": "trajectory"}
+SMALL = {"n_test": 200, "processes": 1, "keep": "trajectory"}
 
 
 def beside(problem, trainer, sizes, seeds, *, steps=6, **options):
@@ -69,21 +69,21 @@ def test_networks_of_another_dimension_are_refused():
 
 TARGET = ps.PointMasses([0.0, 3.0**0.5], [0.5, 0.5])  # the same size, 1.5, for every network
 FLOWS = {
-    "quadratic": (ps.unfactorized_linear_attention(TARGET, alpha=1.0, noise=0.5), ps.MatrixFlow()),
+    "quadratic": (ps.unfactorized_linear_attention(TARGET, alpha=1.0, noise=0.5), ps.MatrixFlow(until=15.0)),
     "fewer samples than entries, a ridge": (
         ps.unfactorized_linear_attention(TARGET, alpha=0.2, noise=0.3, ridge=0.2, n_tokens=2),
-        ps.MatrixFlow(until=30.0),
+        ps.MatrixFlow(until=15.0),
     ),
     "steps": (
         ps.unfactorized_linear_attention(ps.Semicircle(), alpha=0.4, noise=0.3, n_tokens=2),
-        ps.MatrixDescent(rate=0.3, until=60),
+        ps.MatrixDescent(rate=0.3, until=30),
     ),
 }
 
 
 @pytest.mark.parametrize("name", FLOWS)
 def test_matrices_flow_as_predicted(name):
-    way, networks, compared = beside(*FLOWS[name], (20, 40), 12)
+    way, networks, compared = beside(*FLOWS[name], (18, 36), 10)
     assert compared.agrees, str(compared)
     assert is_told_apart(way, networks)
 

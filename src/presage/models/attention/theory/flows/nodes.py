@@ -40,10 +40,10 @@ def _blocks(positions: Floats, masses: Floats) -> Iterator[tuple[Floats, Floats]
         side = sign * positions > 0.0
         size, mass = sign * positions[side], masses[side]
         number = np.floor(np.log(size) / np.log(NEAR))
-        for each in np.unique(number):
-            inside = number == each
-            x, w = gauss_rule(size[inside], mass[inside], OF_A_BLOCK)
-            yield sign * x, w
+        ends = np.flatnonzero(np.diff(number)) + 1  # atoms are sorted, and so are the numbers of their blocks
+        for x, w in zip(np.split(size, ends), np.split(mass, ends), strict=True):
+            places, weights = gauss_rule(x, w, OF_A_BLOCK)
+            yield sign * places, weights
 
 
 def gauss_rule(x: Floats, w: Floats, count: int) -> tuple[Floats, Floats]:
