@@ -44,8 +44,8 @@ def _shown(found: Trajectory, times: Floats) -> NDArray[np.bool_]:
 
 def _predicted(found: Trajectory, one: Observable, label: str = "") -> Curve:
     shown = _shown(found, found.times)
-    columns = (found.times, found.values[one.name], found.error_bars[one.name])
-    return Curve(*(column[shown] for column in columns), label, colour=BLUE, dashes="-")
+    value, bar = found.values[one.name][shown], found.error_bars[one.name][shown]
+    return Curve(found.times[shown], value, bar, label, colour=BLUE, dashes="-")
 
 
 def _trained(found: TrajectoryComparison, name: str) -> list[Curve]:

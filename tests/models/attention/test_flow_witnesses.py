@@ -83,7 +83,8 @@ FLOWS = {
 
 @pytest.mark.parametrize("name", FLOWS)
 def test_matrices_flow_as_predicted(name):
-    way, networks, compared = beside(*FLOWS[name], (18, 36), 10)
+    sizes = (24, 48) if name == "quadratic" else (18, 36)  # one token a sample has larger effects of a finite size
+    way, networks, compared = beside(*FLOWS[name], sizes, 10)
     assert compared.agrees, str(compared)
     assert is_told_apart(way, networks)
 

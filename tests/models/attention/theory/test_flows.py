@@ -85,7 +85,7 @@ def test_half_of_a_feature_is_learned_at_its_half_time():
 def test_half_times_of_gaussian_weights():
     """Features far apart begin one by one, each from what those before it left of the weights."""
     d, m, deviation = 8, 8, 1e-9
-    s_0 = 2.0 ** -np.arange(1, d + 1)
+    s_0 = np.array([0.5**i for i in range(1, d + 1)])
     expected = half_times(s_0, gaussian_starts(m, d, deviation))
     rng, found = np.random.default_rng(0), []
     for _ in range(12):

@@ -114,10 +114,10 @@ class PopulationSetting(Setting):
     def _way(self, S_0: Floats, rng: np.random.Generator) -> Iterator[Floats]:
         """The weights at every time of the trainer."""
         d, m, trainer = self.d, self.width, self.trainer
-        if trainer.eps is None:
-            W = float(trainer.deviation or 0.0) * rng.standard_normal((d, m))
+        if isinstance(trainer, PopulationFlow) and trainer.deviation is not None:
+            W = trainer.deviation * rng.standard_normal((d, m))
         else:
-            W = sqrt(trainer.eps) * (m * d) ** 0.25 * random_frame(m, d, rng).T
+            W = sqrt(trainer.eps or 0.0) * (m * d) ** 0.25 * random_frame(m, d, rng).T
 
         def velocity(W: Floats) -> Floats:
             return np.asarray((S_0 - W @ W.T / sqrt(m * d)) @ W)

@@ -8,7 +8,7 @@ from scipy.special import lambertw
 from presage.laws.spectral_law import Floats
 
 
-def front(eps: float, theta: Floats) -> Floats:
+def front(eps: float, theta: Floats | float) -> Floats:
     """Strength of the features that are being learned, from ``S = eps 1``.
 
         s* = ln(s*/eps)/(2 theta)
@@ -20,7 +20,7 @@ def front(eps: float, theta: Floats) -> Floats:
     return np.asarray(-lambertw(-2.0 * theta * eps, -1).real / (2.0 * theta))
 
 
-def front_error(gamma: float, eps: float, theta: Floats) -> Floats:
+def front_error(gamma: float, eps: float, theta: Floats | float) -> Floats:
     """``|S - S_0|_F^2`` of ``s_i = i^-gamma`` and infinitely many features, up to a factor of 0.93 to 0.97.
 
         s*^{2 - 1/gamma}/(2 gamma - 1)
@@ -31,7 +31,7 @@ def front_error(gamma: float, eps: float, theta: Floats) -> Floats:
     return np.asarray(front(eps, theta) ** (2.0 - 1.0 / gamma) / (2.0 * gamma - 1.0))
 
 
-def front_exponent(gamma: float, eps: float, theta: Floats) -> Floats:
+def front_exponent(gamma: float, eps: float, theta: Floats | float) -> Floats:
     """Local exponent of that error in the time.
 
         -(2 - 1/gamma) l/(l - 1),   l = ln(s*/eps)
