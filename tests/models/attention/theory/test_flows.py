@@ -309,3 +309,18 @@ def test_steps_that_are_looked_at():
     assert ps.PopulationFlow(steps=1, until=7.0).times.tolist() == [0.0, 7.0]
     assert not ps.MatrixDescent(steps=3).geometric
     assert ps.MatrixDescent(steps=3, until=100).geometric
+
+
+@pytest.mark.parametrize(
+    ("problem", "trainer"), [(POWER, ps.PopulationFlow(deviation=0.1, until=3.0)), (MATRIX, ps.MatrixDescent(until=50))]
+)
+def test_flows_are_kept_in_files_and_in_tables(problem, trainer, tmp_path):
+    way = ps.trajectory(problem, steps=4, trainer=trainer)
+    way.save(tmp_path / "way.json")
+    again = ps.load(tmp_path / "way.json")
+    assert again.trainer == way.trainer
+    assert again.d == way.d
+    np.testing.assert_array_equal(again.estimation_error, way.estimation_error)
+    table = ps.sweep(problem, ps.trajectory, noise=[0.0, 0.5], steps=4, trainer=trainer, processes=1)
+    assert table["test_error"].dims == ("noise", "step")
+    assert float(table["time"].sel(noise=0.5)[-1]) == way.times[-1]
