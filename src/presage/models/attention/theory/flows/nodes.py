@@ -47,9 +47,9 @@ def _blocks(positions: Floats, masses: Floats) -> Iterator[tuple[Floats, Floats]
 
 
 def gauss_rule(x: Floats, w: Floats, count: int) -> tuple[Floats, Floats]:
-    """The places and masses, so many, with the same moments up to ``2 count - 1`` as given ones, by Lanczos.
+    """The places and masses, so many, with as many moments of given ones, twice over, by Lanczos.
 
-    Equation: the rule of Gauss for a sum: eigenvalues of the Jacobi matrix of its orthogonal polynomials.
+    Equation: derived: the rule of Gauss for a sum, eigenvalues of the Jacobi matrix of its orthogonal polynomials.
     Checked: tests/models/attention/theory/test_flows.py::test_few_nodes_stand_for_many_features
     """
     if len(x) <= count:
