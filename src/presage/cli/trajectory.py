@@ -21,7 +21,7 @@ EXAMPLES = {
     "trajectory": (
         "presage trajectory --noise 0.5 --steps 10",
         "presage trajectory --noise 0.5 --steps 6 --d 20,40 --plot way.png",
-        "presage trajectory --model quadratic --target power:1.25,100 --trainer population-flow:eps=1e-6,until=100",
+        "presage trajectory --model quadratic --trainer population-flow:until=20",
     ),
 }
 MOST_ROWS = 24  # of a table on the screen; beyond it has every second row, or third ...

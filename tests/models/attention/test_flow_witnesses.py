@@ -69,13 +69,13 @@ def test_networks_of_another_dimension_are_refused():
 
 TARGET = ps.PointMasses([0.0, 3.0**0.5], [0.5, 0.5])  # the same size, 1.5, for every network
 FLOWS = {
-    "quadratic": (ps.unfactorized_linear_attention(TARGET, alpha=1.0, noise=0.5), ps.MatrixFlow(until=15.0)),
+    "quadratic": (ps.unfactorized_linear_attention(TARGET, ridge=0.0, alpha=1.0, noise=0.5), ps.MatrixFlow(until=15.0)),
     "fewer samples than entries, a ridge": (
         ps.unfactorized_linear_attention(TARGET, alpha=0.2, noise=0.3, ridge=0.2, n_tokens=2),
         ps.MatrixFlow(until=15.0),
     ),
     "steps": (
-        ps.unfactorized_linear_attention(ps.Semicircle(), alpha=0.4, noise=0.3, n_tokens=2),
+        ps.unfactorized_linear_attention(ps.Semicircle(), ridge=0.0, alpha=0.4, noise=0.3, n_tokens=2),
         ps.MatrixDescent(rate=0.3, until=30),
     ),
 }
@@ -92,7 +92,7 @@ def test_matrices_flow_as_predicted(name):
 @pytest.mark.slow
 def test_the_seen_bias_of_one_token_vanishes_with_the_dimension():
     """At d = 40 networks are 9 % above the limit, at three sizes they extrapolate to it."""
-    problem = ps.unfactorized_linear_attention(TARGET, alpha=1.0, noise=0.5)
+    problem = ps.unfactorized_linear_attention(TARGET, ridge=0.0, alpha=1.0, noise=0.5)
     way = ps.trajectory(problem, steps=3, trainer=ps.MatrixFlow(first=0.5, until=8.0))
     options = {**SMALL, "n_test": 50}
     networks = [

@@ -57,7 +57,9 @@ def test_one_token_with_its_diagonal_is_symmetric():
     assert way.estimation_error[0] == pytest.approx(1.0, rel=1e-9)
     assert way.estimation_error[-1] == pytest.approx(0.5, rel=1e-9)
     assert way.test_error[-1] == pytest.approx(0.0, abs=1e-9)
-    tied = ps.unfactorized_linear_attention(ps.Semicircle(), alpha=5.0)  # of size 1, and here half of it is symmetric
+    tied = ps.unfactorized_linear_attention(
+        ps.Semicircle(), ridge=0.0, alpha=5.0
+    )  # of size 1, and here half of it is symmetric
     same = ps.trajectory(tied, steps=3, trainer=ps.MatrixFlow(until=4.0))
     half = ps.trajectory(many, steps=3, trainer=ps.MatrixFlow(until=2.0))
     np.testing.assert_allclose(half.test_error, 0.5 * same.test_error, rtol=1e-9)

@@ -84,13 +84,13 @@ def unfactorized_linear_attention(
     target: SpectralLaw,
     *,
     alpha: float,
-    ridge: float = 0.0,
+    ridge: float,
     noise: float = NOISE.default,
     n_tokens: int = N_TOKENS_FROM_ONE.default,
 ) -> Problem:
     """Linear attention (a quadratic network for one token) whose symmetric S is trained entry by entry, with a ridge.
 
-    Without a ridge its minimum need not be unique; its training from zero is a way all the same, see `MatrixFlow`.
+    With ``ridge=0.0`` its minimum need not be unique; its training from zero is a way all the same, see `MatrixFlow`.
     """
     return Problem(target, Linear(n_tokens), Frobenius(ridge), alpha, noise)
 

@@ -21,7 +21,7 @@ from presage.models.attention.theory.flows.power_law_front import front, front_e
 
 POWER = ps.quadratic_network(ps.PowerLaw(1.0, 40, normalized=False), alpha=1.0, weight_decay=0.1)
 BULK = ps.quadratic_network(ps.MarchenkoPastur(0.5), alpha=1.0, weight_decay=0.1, noise=0.5)
-MATRIX = ps.unfactorized_linear_attention(ps.MarchenkoPastur(0.5), alpha=1.0, noise=0.5)
+MATRIX = ps.unfactorized_linear_attention(ps.MarchenkoPastur(0.5), ridge=0.0, alpha=1.0, noise=0.5)
 
 
 def solved(s_0, V, theta):
