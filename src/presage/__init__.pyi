@@ -37,6 +37,7 @@ from .models.attention.named import (
     quadratic_network,
     robust_network,
     unfactorized_attention,
+    unfactorized_linear_attention,
 )
 from .models.attention.penalties.check_penalty import check_penalty
 from .models.attention.penalties.elastic_spectral import ElasticSpectral
@@ -44,6 +45,8 @@ from .models.attention.penalties.frobenius import Frobenius
 from .models.attention.penalties.nuclear_psd import NuclearPSD
 from .models.attention.penalties.penalty import Penalty
 from .models.attention.plain_amp import PlainAMP
+from .models.attention.population_descent import PopulationDescent
+from .models.attention.population_flow import PopulationFlow
 from .models.attention.problem import Problem
 from .models.attention.theory.decomposition import Decomposition
 from .models.attention.theory.low_rank import low_rank_bayes_error, low_rank_error, low_rank_rank
@@ -139,6 +142,8 @@ from .protocol.errors import InputError, SolveError, TrainError, TrainInterrupte
 from .protocol.feature_comparison import FeatureComparison
 from .protocol.feature_table import FeatureTable
 from .protocol.fields import Choice, Declared, Form, Number, Part, declared
+from .protocol.matrix_descent import MatrixDescent
+from .protocol.matrix_flow import MatrixFlow
 from .protocol.model import Model, NamedProblem
 from .protocol.observables import Observable
 from .protocol.prediction import Prediction, Result, SampleSizes
@@ -290,6 +295,8 @@ __all__ = [
     "LoraThresholds",
     "LowDegreeFilter",
     "MarchenkoPastur",
+    "MatrixDescent",
+    "MatrixFlow",
     "MatrixReport",
     "MeanPooling",
     "Model",
@@ -324,6 +331,8 @@ __all__ = [
     "PoolingProblem",
     "PoolingSolution",
     "PoolingThresholds",
+    "PopulationDescent",
+    "PopulationFlow",
     "PosteriorAMP",
     "PowerLaw",
     "PowerLawScaling",
@@ -449,6 +458,7 @@ __all__ = [
     "trajectory",
     "true_inputs",
     "unfactorized_attention",
+    "unfactorized_linear_attention",
     "untied_linear_attention",
     "weak_signal",
 ]

@@ -82,4 +82,49 @@ def test_a_trainer_is_followed_by_its_name_and_numbers():
         run(*arguments, "--trainer", "lbfgs", code=2).stderr.split()
     )
     said = " ".join(run("trajectory", "--trainer", "amp", code=2).stderr.split())
-    assert "`--trainer` is no option of `presage trajectory` with --model attention" in said
+    assert "`--trainer` must be one of plain-amp, population-flow, population-descent, matrix-flow" in said
+
+
+FLOW = ("trajectory", "--model", "quadratic", "--target", "power:1,20", "--steps", "4")
+
+
+def test_flows_are_followed_by_their_names_and_numbers(tmp_path):
+    place = tmp_path / "flow.png"
+    arguments = (*FLOW, "--trainer", "population-flow:eps=1e-4,until=30")
+    found = from_json(*arguments)
+    problem = ps.quadratic_network(ps.PowerLaw(1.0, 20), alpha=0.5, weight_decay=0.01)
+    own = ps.trajectory(problem, steps=4, trainer=ps.PopulationFlow(eps=1e-4, until=30.0))
+    assert found["trainer"] == str(own.trainer)
+    assert found["columns"]["time"] == pytest.approx(own.times.tolist())
+    assert found["columns"]["local_exponent"] == pytest.approx(own.local_exponent.tolist())
+    assert any("alpha and the weight decay play no part" in line for line in found["caveats"])
+    words = " ".join(run(*arguments, "--plot", str(place)).stdout.split())
+    assert "up to time 30 of PopulationFlow(eps=0.0001" in words
+    picture(place)
+
+
+def test_networks_flow_beside_it():
+    arguments = ("trajectory", "--model", "unfactorized-linear", "--ridge", "0", "--noise", "0.5", "--steps", "3")
+    found = from_json(*arguments, "--trainer", "matrix-flow:until=10", "--d", "12,24", "--seeds", "4", "--workers", "1")
+    assert found["agrees"] is True
+    assert set(found["columns"]) >= {"train_error_z", "test_error_z", "estimation_error_z"}
+    found = from_json(
+        "trajectory", "--model", "bilinear", "--steps", "3", "--trainer", "matrix-descent:rate=0.1,until=9"
+    )
+    assert found["columns"]["time"] == [0.0, 1.0, 3.0, 9.0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--trainer", "matrix-flow"), "must have a Frobenius penalty here"),
+        (("--trainer", "population-flow:eps=0"), "`eps` must be a finite number > 0"),
+        (("--trainer", "population-flow:eps=1,deviation=1"), "must be left out beside a deviation"),
+        (("--trainer", "population-flow:until=1,first=2"), "must be before the last time"),
+        (("--trainer", "population-descent:rate=5", "--steps", "60"), "Use a smaller rate, below 0.283"),
+    ],
+)
+def test_mistakes_about_flows_are_told(arguments, sentence):
+    code = 1 if "population-descent:rate=5" in arguments else 2
+    flow = FLOW[:-2] if "--steps" in arguments else FLOW
+    assert sentence in " ".join(run(*flow, *arguments, code=code).stderr.split())

@@ -175,6 +175,21 @@ def test_a_way_is_what_trajectory_says(client, tab):
     assert client.app.state.remembered.size == before
 
 
+def test_a_way_of_a_trainer_by_its_name_and_numbers(tab):
+    text = "population-flow:eps=1e-4,until=20"
+    (found,) = of_kind(tab.ask("way", "quadratic", steps=5, trainer=text), "way")
+    problem = ps.quadratic_network(ps.MarchenkoPastur(0.5), alpha=0.5, weight_decay=0.01, noise=0.5)
+    own = ps.trajectory(problem, steps=5, trainer=ps.PopulationFlow(eps=1e-4, until=20.0))
+    assert found["columns"]["learned"][0] == pytest.approx(own.learned.tolist())
+    assert found["logarithmic"] is True
+    assert found["clock"] == "time of the flow, theta"
+    assert [one["name"] for one in found["observables"]] == [one.name for one in own.observables]
+    (wrong,) = of_kind(tab.ask("way", "quadratic", steps=5, trainer="population-flow:speed=1"), "error")
+    assert "`trainer` must be population-flow and numbers of it, each once: eps, deviation" in wrong["message"]
+    (wrong,) = of_kind(tab.ask("way", "attention", steps=5, trainer="population-flow"), "error")
+    assert "must have a linear channel here" in wrong["message"]
+
+
 def test_a_map_is_filled_coarse_to_fine(tab):
     ranges = {"across_range": [0.1, 10.0], "up_range": [1e-3, 1.0]}
     said = tab.ask("map", "quadratic", across="alpha", up="weight_decay", side=9, **ranges)

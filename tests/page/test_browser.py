@@ -248,6 +248,16 @@ def test_a_training_is_followed_step_by_step(page, address):
     link = page.js("return location.hash")
     assert "way.open=1" in link
     assert "way.steps=12" in link
+    page.choose("#model", "quadratic")
+    page.choose("#way-trainer", "population-flow")
+    page.until(lambda: page.js("return window.presage.way?.clock") == "time of the flow, theta", "the flow")
+    names = "return [...document.querySelector('#way-observable').options].map((one) => one.value)"
+    assert page.js(names) == ["test_error", "estimation_error", "learned", "local_exponent"]
+    page.type("#way-numbers", "eps=1e-4,until=10")
+    page.until(lambda: page.js("return window.presage.way.times[12]") == 10, "its numbers")
+    page.until(lambda: "after time 10" in page.js("return document.querySelector('#way').ariaLabel"), "its words")
+    page.choose("#way-observable", "learned")
+    assert "way.trainer=population-flow" in page.js("return location.hash")
     page.choose("#model", "pooling")
     page.until(lambda: page.js("return document.querySelector('#way-panel').hidden"), "that it is gone")
 

@@ -55,3 +55,30 @@ def test_a_notebook_shows_them():
         assert "estimation_error" in text
     with pytest.raises(ps.InputError, match="`show` must be among test_error, estimation_error, rank"):
         ps.plot(found(), show="loss")
+
+
+def test_a_flow_is_drawn_along_the_logarithm_of_its_time():
+    flow = ps.trajectory(
+        ps.quadratic_network(ps.PowerLaw(1.0, 10), alpha=1.0, weight_decay=0.1),
+        steps=5,
+        trainer=ps.PopulationFlow(until=30.0),
+    )
+    axes = drawn(flow)
+    assert [one.get_ylabel() for one in axes] == [
+        "test error",
+        "estimation error",
+        "features learned",
+        "local exponent",
+    ]
+    for one in axes:
+        assert one.get_xscale() == "log"
+        assert one.get_xlabel() == "time of the flow, theta"
+        assert one.lines[0].get_xdata() == pytest.approx(flow.times[1:])  # the start has no place there
+    options = {"trainer": flow.trainer, "keep": "trajectory", "n_test": 50, "processes": 1}
+    beside = ps.compare(flow, ps.simulate(flow.problem, d=10, seeds=2, **options))
+    dots = drawn(beside, show="estimation_error").containers[0].lines[0]
+    assert dots.get_xdata() == pytest.approx(flow.times[1:])
+    # Every step of a descent is drawn evenly, unless they are looked at by their logarithm.
+    for until, scale in ((None, "linear"), (500, "log")):
+        steps = ps.trajectory(flow.problem, steps=5, trainer=ps.PopulationDescent(until=until))
+        assert drawn(steps, show="learned").get_xscale() == scale

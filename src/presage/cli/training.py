@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -245,15 +246,16 @@ def _handed_in(kind: Any, prediction: Any, trainer: str | None) -> Any:
         raise CommandError(f"`--trainer {trainer}` has no {name} here: {error} Choose another trainer.") from None
 
 
-def trainer_kind(name: str | None, model: Model) -> Any:
-    """The class of a trainer, by default the first of the model; None where it has none to choose from."""
+def trainer_kind(name: str | None, model: Model, trainers: Mapping[str, Any] | None = None) -> Any:
+    """The class of a trainer of the model, or of those given; by default the first. None where there is none."""
+    known = model.trainers if trainers is None else trainers
     if name is None:
-        return found(next(iter(model.trainers.values()))) if model.trainers else None
-    if name not in model.trainers:
-        has = f"one of {', '.join(model.trainers)}" if model.trainers else "left out: this model has one way to train"
-        use = f" Use {next(iter(model.trainers))}." if model.trainers else ""
+        return found(next(iter(known.values()))) if known else None
+    if name not in known:
+        has = f"one of {', '.join(known)}" if known else "left out: this model has one way to train"
+        use = f" Use {next(iter(known))}." if known else ""
         raise CommandError(f"`--trainer` must be {has}. Got --trainer {name!r}.{use}")
-    return found(model.trainers[name])
+    return found(known[name])
 
 
 def _train(planned: Plan, d: int, seeds: int | list[int]) -> Any:

@@ -21,10 +21,11 @@ EXAMPLES = {
     "trajectory": (
         "presage trajectory --noise 0.5 --steps 10",
         "presage trajectory --noise 0.5 --steps 6 --d 20,40 --plot way.png",
+        "presage trajectory --model quadratic --trainer population-flow:until=20",
     ),
 }
 MOST_ROWS = 24  # of a table on the screen; beyond it has every second row, or third ...
-Steps = Annotated[int, typer.Option("--steps", help="Steps of the training that are followed.")]
+Steps = Annotated[int, typer.Option("--steps", help="Steps of the training that are followed, or times of a flow.")]
 Followed = Annotated[
     str | None,
     typer.Option(
@@ -79,7 +80,7 @@ def trajectory(
     sizes, count = ([], 0) if d is None else (dimensions(given, d, d), compared_seeds(seeds or "8"))
     problem = given.problem()
     known = given.taken(ps.trajectory, {"trainer": trainer}, problem)
-    options = {"trainer": _trainer(str(trainer), problem)} if known else {}
+    options = {"trainer": followed_trainer(str(trainer), problem)} if known else {}
     found: Any = ps.trajectory(problem, steps=steps, **options)
     if sizes:
         found = ps.compare(found, *(_followed(problem, found, size, count, workers) for size in sorted(sizes)))
@@ -93,7 +94,8 @@ def trajectory(
         shown = [[numbers.text(float(found.column(name)[k])) for name in columns] for k in range(0, len(found), every)]
         table(out, [heading(name) for name in columns], shown, stay=2)
         if every > 1:
-            say(out, f"one step of {every} is shown: --csv and --json have all {len(found)}")
+            moment = (found.solution.trainer if sizes else found.trainer).moment
+            say(out, f"one {moment} of {every} is shown: --csv and --json have all {len(found)}")
         tell_caveats(out, caveats)
 
     columns = {name: found.column(name).tolist() for name in found.meanings}
@@ -108,10 +110,10 @@ def trajectory(
     draw(plot, given, found, quiet=json or csv)
 
 
-def _trainer(text: str, problem: Any) -> Any:
+def followed_trainer(text: str, problem: Any) -> Any:
     """A trainer of the model by its name and its numbers: ``descent:rate=0.1,m_0=0.2``."""
     name, _, rest = text.partition(":")
-    kind = trainer_kind(name, problem.model)
+    kind = trainer_kind(name, problem.model, problem.model.ways or problem.model.trainers)
     fields = [field.name for field in dataclasses.fields(kind)]
     numbers_of: dict[str, float] = {}
     for part in filter(None, rest.split(",")):

@@ -70,6 +70,7 @@ NAMES = (
     "finetuning-decay",
     "finetuning-samples",
     "finetuning-selection",
+    "flow-power-laws",
 )
 
 

@@ -10,8 +10,11 @@ from math import isnan
 from time import perf_counter
 from typing import Any
 
+from presage.cli.errors import CommandError
 from presage.cli.predictions import thresholds_within
-from presage.page.asked import Asked
+from presage.cli.trajectory import followed_trainer
+from presage.page.asked import Asked, FieldError
+from presage.page.described import shown_observable
 from presage.page.spectrum import drawn
 from presage.plots.learned import Learned, learned_by
 from presage.protocol import numbers
@@ -91,17 +94,26 @@ def _cell(asked: Asked, place: Mapping[str, float], verb: str, draft: bool) -> d
     }
 
 
-def way(tell: Tell, model: str, fields: Mapping[str, str], steps: int) -> None:
-    """What a training shows after every step."""
+def way(tell: Tell, model: str, fields: Mapping[str, str], steps: int, trainer: str | None) -> None:
+    """What a training shows after every step: the usual one, or a trainer by its name and numbers."""
     import presage as ps
 
-    found = ps.trajectory(Asked(model, fields).problem(), steps=steps)
+    problem = Asked(model, fields).problem()
+    try:
+        options = {} if trainer is None else {"trainer": followed_trainer(trainer, problem)}
+    except CommandError as error:
+        raise FieldError(None, str(error).replace("--trainer ", "").replace("--trainer", "trainer")) from None
+    found = ps.trajectory(problem, steps=steps, **options)
     pairs = {one.name: (found.values[one.name], found.error_bars[one.name]) for one in found.observables}
     tell(
         {
             "kind": "way",
             "times": found.times.tolist(),
             "trainer": str(found.trainer),
+            "clock": found.trainer.clock,
+            "moment": found.trainer.moment,
+            "logarithmic": found.trainer.geometric,
+            "observables": [shown_observable(one) for one in found.observables],
             "columns": {name: [value.tolist(), bar.tolist()] for name, (value, bar) in pairs.items()},
             "caveats": list(dict.fromkeys(found.caveats)),
         }

@@ -158,10 +158,13 @@ class Conversation:
         reason = problem.chosen.lacks("trajectory")
         if reason is not None:
             raise FieldError(None, f"{asked.model} cannot be followed step by step: {reason}. Choose another model.")
-        known_by = key(asked.model, asked.fields, "way", steps)
+        trainer = asked.optional_text("trainer")
+        known_by = key(asked.model, asked.fields, "way", steps, trainer)
         answer = self._remembered.get(known_by)
         if answer is None:
-            answer = await self._answering.answer("way", CURVE, model=asked.model, fields=asked.fields, steps=steps)
+            answer = await self._answering.answer(
+                "way", CURVE, model=asked.model, fields=asked.fields, steps=steps, trainer=trainer
+            )
             self._remembered.put(known_by, answer)
         await self._tell(asked.number, answer)
 

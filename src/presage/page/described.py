@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 from typing import Any
 
@@ -54,13 +55,16 @@ def _model(chosen: Chosen) -> dict[str, Any]:
         "fields": [_field(chosen, name, field) for name, field in chosen.problem.fields.items()],
         "verb": verb,
         # A model of one's own need not declare what an answer shows: then it is what networks show.
-        "observables": [_observable(one) for one in model.observables.get(verb) or model.measured] if model else [],
+        "observables": [shown_observable(one) for one in model.observables.get(verb) or model.measured]
+        if model
+        else [],
         "beside": [
             {"name": other, "words": words}
             for other, words in BESIDE.items()
             if other != verb and chosen.lacks(other) is None
         ],
         "followed": _followed(chosen),
+        "ways": _ways(chosen),
         "trainers": trainers,
         "untrainable": None if trainers else chosen.lacks("simulate"),  # a model may train in one way without a name
     }
@@ -70,7 +74,21 @@ def _followed(chosen: Chosen) -> list[dict[str, Any]]:
     """What a training shows after every step; nothing where that is not predicted."""
     if chosen.model is None or chosen.lacks("trajectory") is not None:
         return []
-    return [_observable(one) for one in chosen.model.observables.get("trajectory", ())]
+    return [shown_observable(one) for one in chosen.model.observables.get("trajectory", ())]
+
+
+def _ways(chosen: Chosen) -> list[dict[str, str]]:
+    """Trainers that can be followed by name, where a model says so, each with its numbers as they begin."""
+    if chosen.model is None or chosen.lacks("trajectory") is not None:
+        return []
+    return [{"name": name, "numbers": _begin(found(place)())} for name, place in chosen.model.ways.items()]
+
+
+def _begin(trainer: Any) -> str:
+    """The numbers of a trainer that have a value to begin with, but for its steps, which have a box of their own."""
+    values = {field.name: getattr(trainer, field.name) for field in dataclasses.fields(trainer)}
+    numbers = {name: value for name, value in values.items() if name != "steps" and isinstance(value, int | float)}
+    return ",".join(f"{name}={value:g}" for name, value in numbers.items())
 
 
 def _trainers(chosen: Chosen) -> list[str]:
@@ -82,7 +100,8 @@ def _trainers(chosen: Chosen) -> list[str]:
     return [name for name, place in places.items() if able or not getattr(found(place), "minimises", True)]
 
 
-def _observable(one: Observable) -> dict[str, Any]:
+def shown_observable(one: Observable) -> dict[str, Any]:
+    """An observable as the browser has it: its words, and how it is drawn."""
     return {
         "name": one.name,
         "words": one.words,

@@ -6,6 +6,7 @@ from typing import Any
 
 from presage.protocol import checks
 from presage.protocol.ensemble import Ensemble
+from presage.protocol.trajectory import Trajectory
 
 
 def check_given(ensembles: tuple[Any, ...]) -> None:
@@ -48,7 +49,7 @@ def check_networks(prediction: Any, ensembles: tuple[Any, ...]) -> None:
 def _one_kind(prediction: Any, ensembles: tuple[Ensemble, ...]) -> None:
     """Complain about networks that are not independent, not of one kind, or not what the prediction is for."""
     for ensemble in ensembles:
-        if ensemble.unpredicted:
+        if ensemble.unpredicted and not isinstance(prediction, Trajectory):  # which knows its own trainer
             remedy = "Set their numbers beside it by hand, or compare those of another <trainer>."
             raise checks.complaint(
                 "ensembles", "be what the prediction is about", ensemble.unpredicted, ensemble.trainer, remedy

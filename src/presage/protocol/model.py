@@ -49,6 +49,8 @@ class Model:
     measured: tuple[Observable, ...] = ()  # what a trained network shows
     observables: Mapping[str, tuple[Observable, ...]] = field(default_factory=dict)  # what the answer to a verb shows
     trainers: Mapping[str, Any] = field(default_factory=dict)  # name -> class, or its place; the default first
+    # Trainers that `trajectory` follows, likewise, where they are others than those that minimise the loss.
+    ways: Mapping[str, Any] = field(default_factory=dict)
     dimension: str = "dimension of a token"  # what `d` is
 
     def answer(self, verb: str) -> Callable[..., Any] | None:

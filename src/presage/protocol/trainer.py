@@ -26,6 +26,9 @@ class Trainer(Declared):
     """A way to learn from samples: most minimise the loss."""
 
     minimises: bool = True  # whether what is found is a minimum of the loss, which then needs a slope and a penalty
+    clock: str = "steps of the training"  # what the times of a trajectory are, on an axis
+    moment: str = "step"  # what one of them is called
+    geometric: bool = False  # whether they are evenly spaced by their logarithm
 
     def fit(self, objective: Any, rng: np.random.Generator) -> Any:
         """Learn from the samples of `objective`, from a random start; how, the objective of the model knows."""

@@ -30,10 +30,11 @@ class Trajectory(Columns):
     problem: Any
     trainer: Trainer  # whose steps are followed
     observables: tuple[Observable, ...] = field(repr=False)
-    times: Floats = field(repr=False)  # in steps of the trainer, from 0 on
+    times: Floats = field(repr=False)  # by the clock of the trainer, most often in steps, from 0 on
     values: dict[str, Floats] = field(repr=False)  # by the name of the observable
     error_bars: dict[str, Floats] = field(repr=False)  # half widths of 95 % intervals
     notes: tuple[str, ...] = field(default=(), repr=False)
+    d: int | None = None  # of the networks that it is about; None for the limit of large ones
 
     meaning_of_bars = HALF_WIDTH
 
@@ -62,7 +63,7 @@ class Trajectory(Columns):
     @property
     def meanings(self) -> Mapping[str, str]:
         """The columns in words: the time, then every observable and its error bar."""
-        told = {TIME: "steps of the training"}
+        told = {TIME: self.trainer.clock}
         for one in self.observables:
             told |= {one.name: one.words, f"{one.name}_bar": HALF_WIDTH}
         return told
@@ -75,7 +76,7 @@ class Trajectory(Columns):
     @property
     def head(self) -> str:
         names = ", ".join(one.name for one in self.observables)
-        return f"{names} at {len(self)} times, up to step {self.times[-1]:g} of {self.trainer}"
+        return f"{names} at {len(self)} times, up to {self.trainer.moment} {self.times[-1]:g} of {self.trainer}"
 
     @property
     def caveats(self) -> tuple[str, ...]:

@@ -82,7 +82,7 @@ class TrajectoryComparison(Columns):
 
     @property
     def meanings(self) -> Mapping[str, str]:
-        told = {TIME: "steps of the training"}
+        told = {TIME: self.trajectory.trainer.clock}
         for one in self.observables:
             told |= {f"{one.name}_{part}": f"{one.words}, {words}" for part, words in PARTS.items()}
         return told
@@ -100,9 +100,10 @@ class TrajectoryComparison(Columns):
         count = sum(len(rows) for rows in self.rows.values())
         sizes = " and ".join(str(d) for d in sorted({ensemble.d for ensemble in self.ensembles}))
         verdict = "they agree" if self.agrees else "they do not agree"
+        at = f"{self.trajectory.trainer.moment} {time:g}"
         return (
             f"{', '.join(self.rows)} at {len(self)} times beside networks of d = {sizes}: {verdict}. Furthest off of "
-            f"{count} numbers is {name} at step {time:g} (z = {z:+.1f}; {self.limit:.1f} is where agreement ends)"
+            f"{count} numbers is {name} at {at} (z = {z:+.1f}; {self.limit:.1f} is where agreement ends)"
         )
 
     @property
@@ -110,7 +111,7 @@ class TrajectoryComparison(Columns):
         said = [*self.trajectory.caveats]
         said += [f"d = {ensemble.d}: {line}" for ensemble in self.ensembles for line in ensemble.caveats]
         said += sorted({line for ensemble in self.ensembles for line in ensemble.departures})
-        if len({ensemble.d for ensemble in self.ensembles}) == 1 and self.problem.own_dimension is None:
+        if len({ensemble.d for ensemble in self.ensembles}) == 1 and _is_free(self.trajectory):
             said.append("a single d cannot tell a difference from a finite-size effect: add an ensemble of another d.")
         return tuple(said)
 
@@ -122,7 +123,7 @@ def compare_trajectory(trajectory: Trajectory, ensembles: tuple[Any, ...]) -> Tr
     for ensemble in ensembles:
         _must_have_followed(trajectory, ensemble)
     times = _common_times(trajectory, ensembles)
-    free = trajectory.problem.own_dimension is None
+    free = _is_free(trajectory)
     groups = joined_by_dimension(ensembles)
     rows: dict[str, tuple[Row, ...]] = {}
     for one in trajectory.observables:
@@ -138,8 +139,16 @@ def compare_trajectory(trajectory: Trajectory, ensembles: tuple[Any, ...]) -> Tr
     return TrajectoryComparison(trajectory, ensembles, times, rows)
 
 
+def _is_free(trajectory: Trajectory) -> bool:
+    """Whether networks of any size tell something about it, which grows with them."""
+    return trajectory.problem.own_dimension is None and trajectory.d is None
+
+
 def _must_have_followed(trajectory: Trajectory, ensemble: Ensemble) -> None:
     """Complain about networks that kept no trajectory, went another way, or were not asked for these numbers."""
+    if trajectory.d not in (None, ensemble.d):
+        reason, remedy = f"the prediction is about networks of d = {trajectory.d}", f"Use <d={trajectory.d}>."
+        raise checks.complaint("ensembles", "be of the dimension of the prediction", reason, ensemble.d, remedy)
     if ensemble.trajectory is None:
         reason = "the steps of a training are not kept unless they are asked for"
         remedy = 'Train with simulate(problem, d=..., trainer=trajectory.trainer, <keep="trajectory">).'

@@ -10,8 +10,11 @@ import scipy
 
 import presage as ps
 from presage.models.attention.experiment.data import sample, sample_target, token_means
+from presage.models.attention.experiment.matrix_flow import mean_curvature
 from presage.models.attention.experiment.objective import Objective
 from presage.models.attention.experiment.setting import NetworkSetting
+from presage.models.attention.theory.flows.population import gaussian_starts, riccati
+from presage.models.attention.theory.flows.power_law_front import front, front_error, front_exponent
 from presage.protocol.ensemble import streams
 from presage.spectra.symmetric.free import FreeConvolution
 from presage.spectra.symmetric.functionals import functionals
@@ -457,3 +460,173 @@ def test_the_best_of_all_methods(problem, count):
     mmse = t - 4 * pi**2 / 3 * t**2 * np.trapezoid(FreeConvolution(MP, best.delta).density(x) ** 3, x)
     assert best.mmse == pytest.approx(mmse, rel=1e-4)
     assert t == pytest.approx((best.mmse + 0.5 / 2) / (2 * count * 0.3), rel=1e-6)
+
+
+S_FLOW, EPS = np.array([1.3, 0.6, 0.2, 0.0]), 0.01
+FLOWING = ps.linear_attention(ps.Empirical(S_FLOW), alpha=1.0, weight_decay=0.1, noise=0.4, n_tokens=2)
+
+
+@evaluates(
+    r"\theta = \frac{4\, T (T + 1)\, t}{d\, \sqrt{m\, d}}, \qquad \frac{dW}{d\theta} = (S_0 - S)\, W",
+)
+def test_the_clock_of_a_flow():
+    """Gradient descent along the mean loss, by differences of it, is so much of that velocity."""
+    d, m, T = 4, 5, 2
+    W, S_0 = np.random.default_rng(0).standard_normal((d, m)), np.diag(S_FLOW)
+
+    def mean_loss(W):
+        return T * (T + 1) * (np.sum((W @ W.T / sqrt(m * d) - S_0) ** 2) / d + 0.2)
+
+    velocity, h = (S_0 - W @ W.T / sqrt(m * d)) @ W, 1e-6
+    for i, k in ((0, 0), (2, 4), (3, 1)):
+        step = np.zeros((d, m))
+        step[i, k] = h
+        slope = (mean_loss(W + step) - mean_loss(W - step)) / (2 * h)
+        assert -slope == pytest.approx(velocity[i, k] * 4 * T * (T + 1) / (d * sqrt(m * d)), rel=1e-6)
+    # That mean loss is the test error that a trajectory has at S = eps 1, and that samples show.
+    start = ps.trajectory(FLOWING, steps=1, trainer=ps.PopulationFlow(eps=EPS)).test_error[0]
+    assert start == pytest.approx(mean_loss(sqrt(EPS) * (m * d) ** 0.25 * np.eye(d, m)), rel=1e-9)
+
+
+@evaluates(
+    r"""S(\theta) = e^{S_0 \theta}\, V \left[ 1 + V^\top S_0^{-1} \left( e^{2 S_0 \theta} - 1 \right) V \right]^{-1}
+    V^\top e^{S_0 \theta}""",
+)
+def test_the_riccati_equation():
+    s, theta = np.array([1.3, 0.6, 0.2]), 1.7
+    S_0, V = np.diag(s), 0.3 * np.random.default_rng(0).standard_normal((3, 2))
+    grown = scipy.linalg.expm(S_0 * theta)
+    inside = np.eye(2) + V.T @ np.linalg.inv(S_0) @ (scipy.linalg.expm(2 * S_0 * theta) - np.eye(3)) @ V
+    S = grown @ V @ np.linalg.inv(inside) @ V.T @ grown
+    found = riccati(s, V, theta)
+    np.testing.assert_allclose(found @ found.T, S, rtol=1e-10)
+
+
+@evaluates(
+    r"""s_i(\theta) = \frac{s_i\, \epsilon\, e^{2 s_i \theta}}{s_i + \epsilon \left( e^{2 s_i \theta} - 1 \right)},
+    \qquad \theta_i = \frac{1}{2 s_i} \ln \left( \frac{s_i}{\epsilon} - 1 \right)""",
+    r"""\mathtt{local\_exponent} = \frac{d \ln \|S - S_0\|_F^2}{d \ln \theta} =
+    - \frac{4\, \theta\, \|(S_0 - S)\, V(\theta)\|_F^2}{\|S - S_0\|_F^2}, \qquad S = V(\theta)\, V(\theta)^\top""",
+)
+def test_eigenvalues_of_a_flow():
+    s, theta = S_FLOW[:3], 2.5
+
+    def S(time):
+        return np.append(
+            s * EPS * np.exp(2 * s * time) / (s + EPS * (np.exp(2 * s * time) - 1)), EPS / (1 + 2 * EPS * time)
+        )
+
+    way = ps.trajectory(FLOWING, steps=1, trainer=ps.PopulationFlow(eps=EPS, until=theta))
+    assert way.estimation_error[1] == pytest.approx(np.mean((S(theta) - S_FLOW) ** 2), rel=1e-9)
+    half = [log(one / EPS - 1) / (2 * one) for one in s]
+    np.testing.assert_allclose([S(time)[i] for i, time in enumerate(half)], 0.5 * s, rtol=1e-10)
+    assert way.learned[1] == pytest.approx(np.mean(np.array(half) < theta))
+    left, V = np.diag(S_FLOW - S(theta)), np.diag(np.sqrt(S(theta)))
+    exponent = -4 * theta * np.sum((left @ V) ** 2) / np.sum(left**2)
+    h = 1e-5
+    errors = [np.sum((S(theta * exp(sign * h)) - S_FLOW) ** 2) for sign in (1, -1)]
+    assert exponent == pytest.approx(log(errors[0] / errors[1]) / (2 * h), rel=1e-6)
+    assert way.local_exponent[1] == pytest.approx(exponent, rel=1e-9)
+
+
+@evaluates(
+    r"\epsilon_i = \frac{w^2\, (m - i + 1)}{\sqrt{m\, d}}, \qquad i \le m",
+    r"""s_* = \frac{1}{2 \theta} \ln \frac{s_*}{\epsilon}, \qquad
+    \|S - S_0\|_F^2 \approx \frac{s_*^{2 - 1/\gamma}}{2 \gamma - 1}""",
+    r"""\mathtt{local\_exponent} \approx - \Big( 2 - \frac{1}{\gamma} \Big) \frac{l}{l - 1}, \qquad
+    l = \ln \frac{s_*}{\epsilon}""",
+)
+def test_starts_and_fronts():
+    np.testing.assert_allclose(gaussian_starts(3, 5, 0.2), [0.04 * (3 - i + 1) / sqrt(15) for i in (1, 2, 3)])
+    # The last column of W, orthogonal to those before it, is what feature i = m grows from.
+    W = np.random.default_rng(0).standard_normal((4000, 3, 3))
+    last = [1 / np.linalg.inv(each @ each.T)[2, 2] for each in W]
+    assert np.mean(last) == pytest.approx(3 - 3 + 1, rel=0.05)
+    gamma, eps, theta = 1.2, 1e-10, 500.0
+    s = float(front(eps, np.array(theta)))
+    assert s == pytest.approx(log(s / eps) / (2 * theta), rel=1e-10)
+    assert front_error(gamma, eps, theta) == pytest.approx(s ** (2 - 1 / gamma) / (2 * gamma - 1), rel=1e-10)
+    length = log(s / eps)
+    assert front_exponent(gamma, eps, theta) == pytest.approx(-(2 - 1 / gamma) * length / (length - 1), rel=1e-10)
+    problem = ps.quadratic_network(ps.PowerLaw(gamma, 20_000, normalized=False), alpha=1.0, weight_decay=0.1)
+    way = ps.trajectory(problem, steps=1, trainer=ps.PopulationFlow(eps=eps, until=theta))
+    assert 20_000 * way.estimation_error[1] == pytest.approx(front_error(gamma, eps, theta), rel=0.08)
+    assert way.local_exponent[1] == pytest.approx(front_exponent(gamma, eps, theta), rel=0.02)
+
+
+@evaluates(r"s \leftarrow s\, \left( 1 + \eta\, (s_i - s) \right)^2")
+def test_steps_of_descent():
+    s, W = np.full(4, EPS), sqrt(EPS) * 2.0 * np.eye(4)  # (m d)^(1/4) = 2
+    for _ in range(3):
+        s = s * (1 + 0.4 * (S_FLOW - s)) ** 2
+        W = W + 0.4 * (np.diag(S_FLOW) - W @ W.T / 4.0) @ W
+    np.testing.assert_allclose(W @ W.T / 4.0, np.diag(s), atol=1e-14)
+    way = ps.trajectory(FLOWING, steps=3, trainer=ps.PopulationDescent(rate=0.4, eps=EPS))
+    assert way.estimation_error[3] == pytest.approx(np.mean((s - S_FLOW) ** 2), rel=1e-10)
+
+
+def marchenko_pastur(phi, f):
+    """The integral of a function over the law of curvatures, its atom included."""
+    low, high = (1 - sqrt(phi)) ** 2, (1 + sqrt(phi)) ** 2
+    density = lambda x: sqrt(max((high - x) * (x - low), 0.0)) / (2 * pi * phi * x)  # noqa: E731
+    return scipy.integrate.quad(lambda x: f(x) * density(x), low, high, limit=400)[0] + max(1 - 1 / phi, 0) * f(0.0)
+
+
+@evaluates(
+    r"""\varphi = \frac{1}{2 \alpha L}, \qquad \tau = 4\, \alpha L\, d\; t, \qquad
+    \mu(dx) = \frac{\sqrt{(x_+ - x)(x - x_-)}}{2 \pi \varphi\, x}\, dx, \qquad x_\pm = (1 \pm \sqrt\varphi)^2""",
+    r"""g(x) = \frac{r + x\, e^{-(x + r) \tau}}{x + r}, \qquad
+    g(x) = \frac{r + x\, (1 - \eta\, (x + r))^k}{x + r}, \qquad r = \varphi\, \tau_F""",
+    r"""\mathtt{estimation\_error} = Q_0 \int g^2\, \mu +
+    \frac{\Delta}{2}\, \varphi \int_{x > 0} \frac{(1 - g)^2}{x}\, \mu""",
+    r"""\mathtt{train\_error} = 2 L \left\{ Q_0 \int x\, g^2\, \mu +
+    \frac{\Delta}{2} \left[ 1 - \varphi + \varphi \int g^2\, \mu \right] \right\}""",
+)
+@pytest.mark.parametrize(("alpha", "ridge"), [(0.3, 0.5), (0.1, 0.5), (0.3, 0.0), (0.1, 0.0)])
+def test_the_way_of_a_matrix(alpha, ridge):
+    problem = ps.unfactorized_linear_attention(MP, alpha=alpha, ridge=ridge, noise=0.4, n_tokens=2)
+    L, Q_0 = 3, 1.5
+    phi = 1 / (2 * alpha * L)
+    r = phi * ridge
+    ways = {
+        ps.MatrixFlow(until=1.5): lambda x: (r + x * exp(-(x + r) * 1.5)) / (x + r) if x + r else 1.0,
+        ps.MatrixDescent(rate=0.2, until=6): lambda x: (r + x * (1 - 0.2 * (x + r)) ** 6) / (x + r) if x + r else 1.0,
+    }
+    for trainer, g in ways.items():
+        way = ps.trajectory(problem, steps=1, trainer=trainer)
+        noise = marchenko_pastur(phi, lambda x, g=g: (1 - g(x)) ** 2 / x if x else 0.0)
+        estimation = Q_0 * marchenko_pastur(phi, lambda x, g=g: g(x) ** 2) + 0.2 * phi * noise
+        assert way.estimation_error[1] == pytest.approx(estimation, rel=1e-6)
+        labels = 1 - phi + phi * marchenko_pastur(phi, lambda x, g=g: g(x) ** 2)
+        train = 2 * L * (Q_0 * marchenko_pastur(phi, lambda x, g=g: x * g(x) ** 2) + 0.2 * labels)
+        assert way.train_error[1] == pytest.approx(train, rel=1e-6)
+
+
+def test_the_mean_curvature_is_that_of_data():
+    """``4 alpha L d`` of a symmetric direction of length one, in the mean over data."""
+    S_0, d, n, T = np.zeros((12, 12)), 12, 4000, 2
+    samples = sample(S_0, ps.Linear(T), n, np.random.default_rng(0), tokens=ps.Gaussian())
+    objective = Objective(samples, ps.Linear(T), ps.Frobenius(0.0), d)
+    direction = np.random.default_rng(1).standard_normal((d, d))
+    direction = (direction + direction.T) / np.linalg.norm(direction + direction.T)
+    curvature = np.sum(direction * objective.at_S(direction).gradient)
+    assert mean_curvature(objective) == pytest.approx(4 * (n / d**2) * 3 * d, rel=1e-12)
+    assert curvature == pytest.approx(mean_curvature(objective), rel=0.05)
+
+
+@evaluates(
+    r"\mathtt{test\_error} \to e^{\beta_0^2 \rho_0} + e^{\beta^2 q} - 2\, e^{\beta_0 \beta\, m}, \qquad T \to \infty",
+)
+def test_many_tokens():
+    """Rows of sampled scores; the value is one of the theory, and at few tokens it is far from it."""
+    rho_0, m, q, beta_0, beta = 1.0, 0.7, 0.8, 1.0, 1.0
+    limit = exp(beta_0**2 * rho_0) + exp(beta**2 * q) - 2 * exp(beta_0 * beta * m)
+    assert limit == pytest.approx(0.9163, abs=5e-4)
+    rng, root = np.random.default_rng(0), np.linalg.cholesky([[rho_0, m], [m, q]])
+
+    def sampled(T, rows):
+        z_0, z = np.tensordot(root, rng.standard_normal((2, rows, T)), 1)
+        return float(np.mean(T * np.sum((scipy.special.softmax(z_0, 1) - scipy.special.softmax(z, 1)) ** 2, axis=1)))
+
+    assert sampled(8192, 200) == pytest.approx(limit, rel=0.02)
+    assert sampled(16, 20_000) < 0.8 * limit

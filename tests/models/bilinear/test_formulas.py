@@ -235,3 +235,57 @@ def test_the_best_of_all_methods(name):
     left, values, right = np.linalg.svd(noisy, full_matrices=False)
     estimate = (left * best.denoiser(values, best.delta)) @ right
     assert np.sum((estimate - M_0) ** 2) / sqrt(M_0.size) == pytest.approx(best.mmse, rel=0.02)
+
+
+def marchenko_pastur(phi, f):
+    """The integral of a function over the law of curvatures, its atom included."""
+    low, high = (1 - sqrt(phi)) ** 2, (1 + sqrt(phi)) ** 2
+    density = lambda x: sqrt(max((high - x) * (x - low), 0.0)) / (2 * pi * phi * x)  # noqa: E731
+    return scipy.integrate.quad(lambda x: f(x) * density(x), low, high, limit=400)[0] + max(1 - 1 / phi, 0) * f(0.0)
+
+
+@evaluates(
+    r"""\varphi = \frac{1}{\alpha_{\mathrm{eff}}}, \qquad \tau = 2\, \alpha_{\mathrm{eff}} \sqrt{d L}\; t, \qquad
+    \mu(dx) = \frac{\sqrt{(x_+ - x)(x - x_-)}}{2 \pi \varphi\, x}\, dx, \qquad x_\pm = (1 \pm \sqrt\varphi)^2""",
+    r"g(x) = e^{-x \tau}, \qquad g(x) = (1 - \eta x)^k",
+    r"""\mathtt{estimation\_error} = Q_0 \int g^2\, \mu + \Delta\, \varphi \int_{x > 0} \frac{(1 - g)^2}{x}\, \mu""",
+    r"""\mathtt{train\_error} = p \left\{ Q_0 \int x\, g^2\, \mu +
+    \Delta \left[ 1 - \varphi + \varphi \int g^2\, \mu \right] \right\}""",
+    r"\varphi_\pm = \frac{1}{\alpha\, T (T \pm 1)}, \qquad \tau_\pm = \frac{T \pm 1}{T}\, \tau",
+)
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_the_way_of_a_matrix(name):
+    problem, tau, eta, T = PROBLEMS[name], 1.5, 0.2, 2
+    p = {"regression": 1, "cross": 4, "distinct": 2}.get(name)
+    blocks = [(1 / (0.8 * p), 1.0, problem.Q_0, DELTA, p)] if p else []
+    if name == "all":
+        half = (problem.Q_0 / 2, DELTA / 2)
+        blocks = [(1 / (0.8 * T * (T + one)), (T + one) / T, *half, T * (T + one)) for one in (1, -1)]
+    for trainer in (ps.MatrixFlow(until=tau), ps.MatrixDescent(rate=eta, until=6)):
+        way, estimation, train = ps.trajectory(problem, steps=1, trainer=trainer), 0.0, 0.0
+        flows = isinstance(trainer, ps.MatrixFlow)
+        for phi, speed, Q_0, noise, weight in blocks:
+
+            def g(x, speed=speed, flows=flows):
+                return np.exp(-x * speed * tau) if flows else (1 - eta * speed * x) ** 6
+
+            spent = marchenko_pastur(phi, lambda x, g=g: (1 - g(x)) ** 2 / x if x else 0.0)
+            left = marchenko_pastur(phi, lambda x, g=g: g(x) ** 2)
+            estimation += Q_0 * left + noise * phi * spent
+            seen = marchenko_pastur(phi, lambda x, g=g: x * g(x) ** 2)
+            train += weight * (Q_0 * seen + noise * (1 - phi + phi * left))
+        assert way.estimation_error[1] == pytest.approx(estimation, rel=1e-6)
+        assert way.train_error[1] == pytest.approx(train, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_the_mean_curvature_is_that_of_data(name):
+    """A unit of the clock takes a direction away in the mean: ``2 alpha_eff sqrt(d L)`` is its curvature."""
+    problem, n = PROBLEMS[name], 4000
+    measurements = draw_measurements(problem, 8, n, np.random.default_rng(0))
+    direction = np.random.default_rng(1).standard_normal(measurements.shape)
+    direction /= np.linalg.norm(direction)
+    curvature = 2 * np.sum(direction * measurements.transpose(measurements.forward(direction)))
+    alpha = n / measurements.entries
+    alpha_eff = alpha * problem.components
+    assert curvature == pytest.approx(2 * alpha_eff * sqrt(measurements.entries), rel=0.12)

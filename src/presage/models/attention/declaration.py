@@ -199,6 +199,13 @@ RANK = Observable(
 )
 MEASURED = (TEST_ERROR, TRAIN_LOSS, TRAIN_ERROR, ESTIMATION_ERROR, RANK)  # of predictions and of networks alike
 FOLLOWED = (TEST_ERROR, ESTIMATION_ERROR, RANK)  # after every step of message passing
+LEARNED = Observable(
+    "learned", "part of the target's features of which half is learned", "features learned", fraction=True
+)
+LOCAL_EXPONENT = Observable("local_exponent", "of the estimation error, in the time", "local exponent", brief=False)
+FLOWED = (TEST_ERROR, ESTIMATION_ERROR, LEARNED, LOCAL_EXPONENT)  # of networks that see infinitely many samples
+DESCENDED = (TEST_ERROR, ESTIMATION_ERROR, LEARNED)
+MATRIX_FOLLOWED = (TEST_ERROR, TRAIN_ERROR, ESTIMATION_ERROR)  # of a matrix that is trained itself
 PARTS = (  # of |S_fit/scale - S_0|_F^2/d, in predictions and of networks that kept what it takes
     Observable("overfitting", "error by the noise that is kept", formula=r"R' - R'(\text{bulk deleted})"),
     Observable(
@@ -308,7 +315,7 @@ MODEL = Model(
         "ridgeless": MEASURED,
         "optimal_regularization": MEASURED,
         "scaling": SCALING,
-        "trajectory": FOLLOWED,
+        "trajectory": (*FOLLOWED, TRAIN_ERROR, LEARNED, LOCAL_EXPONENT),
     },
     trainers={
         "amp": f"{HERE}.experiment.amp:AMP",
@@ -316,6 +323,13 @@ MODEL = Model(
         "adam": "presage.training.adam:Adam",
         "proximal": "presage.training.proximal_gradient:ProximalGradient",
         "bayes-amp": "presage.training.bayes_amp:BayesAMP",
+    },
+    ways={
+        "plain-amp": f"{HERE}.plain_amp:PlainAMP",
+        "population-flow": f"{HERE}.population_flow:PopulationFlow",
+        "population-descent": f"{HERE}.population_descent:PopulationDescent",
+        "matrix-flow": "presage.protocol.matrix_flow:MatrixFlow",
+        "matrix-descent": "presage.protocol.matrix_descent:MatrixDescent",
     },
     named=(
         NamedProblem(
@@ -366,6 +380,13 @@ MODEL = Model(
                 "beta": BETA,
                 "beta_0": BETA_0,
             },
+            lacks={"scaling": NO_LAWS_OF_PENALTY, "recovery": NO_CUTOFF},
+        ),
+        NamedProblem(
+            "unfactorized-linear",
+            "linear attention, or a quadratic network, whose matrix is trained entry by entry, with a ridge or none",
+            f"{HERE}.named:unfactorized_linear_attention",
+            {"target": TARGET, "alpha": ALPHA, "ridge": RIDGE, "noise": NOISE, "n_tokens": N_TOKENS_FROM_ONE},
             lacks={"scaling": NO_LAWS_OF_PENALTY, "recovery": NO_CUTOFF},
         ),
         NamedProblem(

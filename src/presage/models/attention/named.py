@@ -80,6 +80,21 @@ def unfactorized_attention(
     return Problem(target, Softmax(n_tokens, beta, beta_0), Frobenius(ridge), alpha, noise)
 
 
+def unfactorized_linear_attention(
+    target: SpectralLaw,
+    *,
+    alpha: float,
+    ridge: float,
+    noise: float = NOISE.default,
+    n_tokens: int = N_TOKENS_FROM_ONE.default,
+) -> Problem:
+    """Linear attention (a quadratic network for one token) whose symmetric S is trained entry by entry, with a ridge.
+
+    With ``ridge=0.0`` its minimum need not be unique; its training from zero is a way all the same, see `MatrixFlow`.
+    """
+    return Problem(target, Linear(n_tokens), Frobenius(ridge), alpha, noise)
+
+
 def hardmax_attention(
     target: SpectralLaw,
     *,

@@ -91,18 +91,19 @@ ESTIMATION_ERROR = Observable(
     "estimation error",
     formula=r"\|S - S_0\|_F^2/(d L) = \|M - M_0\|_F^2/\sqrt{d L}",
 )
+TRAIN_ERROR = Observable(
+    "train_error",
+    "loss a sample at the minimum",
+    "training error",
+    brief=False,
+    formula=r"\frac{1}{n} \sum_{\mu} \sum_{a,b} (y^\mu_{ab} - \hat y^\mu_{ab})^2",
+)
 MEASURED = (
     TEST_ERROR,
     Observable(
         "train_loss", "whole loss, with its penalty, over d L", "training loss / d L", formula=r"\mathcal L/(d L)"
     ),
-    Observable(
-        "train_error",
-        "loss a sample at the minimum",
-        "training error",
-        brief=False,
-        formula=r"\frac{1}{n} \sum_{\mu} \sum_{a,b} (y^\mu_{ab} - \hat y^\mu_{ab})^2",
-    ),
+    TRAIN_ERROR,
     ESTIMATION_ERROR,
     Observable(
         "rank",
@@ -113,6 +114,7 @@ MEASURED = (
     ),
 )
 FOLLOWED = (TEST_ERROR, ESTIMATION_ERROR)  # after every step of message passing
+MATRIX_FOLLOWED = (TEST_ERROR, TRAIN_ERROR, ESTIMATION_ERROR)  # of a matrix that is trained itself, at every time
 BAYES = (
     Observable(
         "mmse",
@@ -149,11 +151,15 @@ MODEL = Model(
         "trajectory": f"{HERE}.theory.trajectory:trajectory",
     },
     measured=MEASURED,
-    observables={"solve": MEASURED, "thresholds": THRESHOLDS, "bayes_optimal": BAYES, "trajectory": FOLLOWED},
+    observables={"solve": MEASURED, "thresholds": THRESHOLDS, "bayes_optimal": BAYES, "trajectory": MATRIX_FOLLOWED},
     trainers={
         "proximal": "presage.training.proximal_gradient:ProximalGradient",
         "lbfgs": "presage.training.lbfgs:LBFGS",
         "bayes-amp": "presage.training.bayes_amp:BayesAMP",
+    },
+    ways={
+        "matrix-flow": "presage.protocol.matrix_flow:MatrixFlow",
+        "matrix-descent": "presage.protocol.matrix_descent:MatrixDescent",
     },
     dimension="shorter side of the matrix",
     named=(

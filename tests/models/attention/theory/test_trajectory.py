@@ -73,7 +73,8 @@ def test_mistakes_are_told():
     with pytest.raises(ps.InputError, match=r"`weight_decay` must be above 0 here"):
         ps.trajectory(ATTENTION.replace(weight_decay=0.0), steps=3)
     with pytest.raises(
-        ps.InputError, match=r"`rate` must be left out here: trajectory of this model takes steps, seed"
+        ps.InputError,
+        match=r"`rate` must be left out here: trajectory of this model takes steps, trainer, d, runs, seed",
     ):
         ps.trajectory(ATTENTION, steps=3, rate=0.1)
     with pytest.raises(ps.InputError, match=r'`keep` must be "weights" or "history" or "features"'):

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from presage.laws.spectral_law import Floats
-from presage.models.attention.declaration import ESTIMATION_ERROR, FOLLOWED, MEASURED, TEST_ERROR
+from presage.models.attention.declaration import ESTIMATION_ERROR, MEASURED, TEST_ERROR
 from presage.models.attention.experiment.features import Frame, Parts, directions, features
 from presage.models.attention.experiment.features import parts as measured_parts
+from presage.models.attention.experiment.followed import OF_A_MATRIX, WITHOUT_SAMPLES, observables_of
 from presage.models.attention.experiment.tokens import Gaussian, Tokens
 from presage.protocol import checks
 from presage.protocol.ensemble import Ensemble
@@ -53,12 +54,25 @@ class Networks(Ensemble):
     observables = MEASURED
     also_measured = ("m", "q")
     arrays = ("eigenvalues",)
-    followed = FOLLOWED
+
+    @property
+    def followed(self) -> tuple[Observable, ...]:  # type: ignore[override]
+        """What is measured at every time, where that was kept: it depends on the trainer."""
+        return observables_of(self.trainer)
 
     @property
     def measured(self) -> tuple[Observable, ...]:
-        """What is measured of them; a posterior mean minimises no loss and has no zeros, so errors only."""
-        return MEASURED if self.trainer.minimises else (TEST_ERROR, ESTIMATION_ERROR)
+        """What is measured of them; where no loss of samples is minimised, errors only."""
+        if isinstance(self.trainer, WITHOUT_SAMPLES) or not self.trainer.minimises:
+            return (TEST_ERROR, ESTIMATION_ERROR)
+        return MEASURED
+
+    @property
+    def unpredicted(self) -> str:
+        """Networks that were stopped on their way: `solve` predicts the end, and `trajectory` the way."""
+        if isinstance(self.trainer, (*WITHOUT_SAMPLES, *OF_A_MATRIX)):
+            return "they were stopped on their way, which `trajectory` predicts, and this is a prediction of the end"
+        return ""
 
     @property
     def singular_values(self) -> Floats:

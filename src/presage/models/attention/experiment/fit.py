@@ -44,7 +44,7 @@ class Fit:
     # good to 1e-6.
     history: Floats = field(repr=False)
     caveats: tuple[str, ...] = ()
-    way: tuple[Floats, ...] = field(default=(), repr=False)  # of `PlainAMP`: S before the first step and after each
+    way: tuple[Floats, ...] = field(default=(), repr=False)  # of a trainer that is followed: S at each of its times
 
 
 def certify(
@@ -83,7 +83,7 @@ def _duality_gap(objective: Objective, S: Floats, data: Evaluation) -> float:
     if isinstance(objective.penalty, NuclearPSD):
         steepest = -float(np.linalg.eigvalsh(g)[0])
         largest = d * objective.penalty.lambda_tilde(objective.kappa) / steepest if steepest > 0 else inf
-    elif isinstance(objective.penalty, Frobenius):
+    elif isinstance(objective.penalty, Frobenius) and objective.penalty.ridge > 0.0:
         curvature += float(np.sum(g * g)) / (4.0 * d * objective.penalty.ridge)
     else:
         return inf

@@ -27,8 +27,8 @@ from presage.models.attention.experiment.data import (
 from presage.models.attention.experiment.ensemble import Networks
 from presage.models.attention.experiment.face import UNKNOWN, face
 from presage.models.attention.experiment.features import Frame, directions, features
+from presage.models.attention.experiment.followed import OF_A_MATRIX, followed, observables_of
 from presage.models.attention.experiment.objective import Objective
-from presage.models.attention.experiment.plain_amp import followed
 from presage.models.attention.experiment.tokens import Tokens
 from presage.models.attention.plain_amp import PlainAMP
 from presage.models.attention.problem import Problem
@@ -36,6 +36,8 @@ from presage.protocol import checks
 from presage.protocol.ensemble import GIGABYTE, Outcome, Setting, streams
 from presage.protocol.trainer import Trainer
 from presage.training.ordered_sums import one_blas_thread
+
+FOLLOWED_TRAINERS = (PlainAMP, *OF_A_MATRIX)  # every matrix on their way is kept
 
 
 @final
@@ -77,7 +79,7 @@ class NetworkSetting(Setting):
         T, n_in = self.problem.channel.n_tokens, self.problem.channel.n_in
         samples = 8 * self.n * (3 * T * T + 9 * n_in)
         means = T * T * self.d if self.centring == "mean" else 0
-        way = self.trainer.steps * self.d if isinstance(self.trainer, PlainAMP) else 0
+        way = self.trainer.steps * self.d if isinstance(self.trainer, FOLLOWED_TRAINERS) else 0
         matrices = 8 * self.d * (60 * max(self.d, self.width) + means + way)
         return (self.token_bytes if self.storage == "memory" else 0) + samples + matrices
 
@@ -86,7 +88,9 @@ class NetworkSetting(Setting):
         """S and its target; a row of two numbers for each step; and five numbers for each eigenvector."""
         history = 16.0 * getattr(self.trainer, "steps", 0)
         known = {"weights": 16.0 * self.d**2, "history": history, "features": 40.0 * self.d}
-        return {**known, "trajectory": 2.0 * history} if isinstance(self.trainer, PlainAMP) else known
+        if not isinstance(self.trainer, FOLLOWED_TRAINERS):
+            return known
+        return {**known, "trajectory": 8.0 * (self.trainer.steps + 1) * (1 + len(observables_of(self.trainer)))}
 
     @property
     def size(self) -> str:
@@ -173,7 +177,9 @@ class NetworkSetting(Setting):
                 "history": fit.history / self._units_of_history,
                 "features": lambda: features(fit.S, frame or Frame.of(S_0)),
                 "directions": lambda: directions(fit.S, S_0),
-                "trajectory": lambda: followed(fit.way, S_0, objective, tests(for_way), self.n_test),
+                "trajectory": lambda: followed(
+                    self.trainer, fit.way, S_0, objective.with_samples, tests(for_way), self.n_test, objective
+                ),
             },
         )
 

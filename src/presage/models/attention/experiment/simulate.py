@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,11 +13,14 @@ from presage.models.attention.channels.score import score
 from presage.models.attention.experiment.amp import AMP
 from presage.models.attention.experiment.data import Centring, Storage, Task
 from presage.models.attention.experiment.ensemble import Networks
+from presage.models.attention.experiment.followed import OF_A_MATRIX, WITHOUT_SAMPLES
+from presage.models.attention.experiment.population import PopulationSetting
 from presage.models.attention.experiment.setting import NetworkSetting
 from presage.models.attention.experiment.tokens import Gaussian, Tokens
+from presage.models.attention.flow_checks import check_matrix, check_population
 from presage.models.attention.problem import Problem
 from presage.protocol import checks
-from presage.protocol.ensemble import train_ensemble
+from presage.protocol.ensemble import Setting, train_ensemble
 from presage.protocol.trainer import Trainer
 from presage.training.bayes_amp import BayesAMP
 
@@ -45,7 +49,8 @@ def simulate(
         seeds: how many networks (seeds 0, 1, ...), or the seeds themselves.
         trainer: how the loss is minimised: `AMP` (the default, and the fastest; it ends with `LBFGS` where it has to),
             `LBFGS`, `Adam`, or `ProximalGradient`. Penalties of one's own need `AMP` or `ProximalGradient`. `PlainAMP`
-            takes steps that can be followed, and ends after them.
+            takes steps that can be followed, and ends after them; so do `MatrixFlow` and `MatrixDescent` of a matrix
+            that is trained itself, and `PopulationFlow` and `PopulationDescent`, which see infinitely many samples.
         task: "label" learns the attention matrix, "sequence" the output tokens.
         tokens: `Gaussian` (the default), `Rademacher` or `Embeddings`.
         centring: "trace" subtracts the mean score that Gaussian tokens have, "mean" the mean over the training set.
@@ -54,7 +59,7 @@ def simulate(
         storage: "disk" keeps the tokens in a temporary file, for data larger than memory.
         keep: "weights" keeps the S of every network and its target, "history" the loss against the time, "features"
             what was learned along each eigenvector of the target, for the parts of the error, "trajectory" the errors
-            after every step of `PlainAMP`; a list several.
+            after every step of `PlainAMP` or at every time of a flow; a list several.
         processes: how many networks are trained at a time; the numbers do not depend on it.
         progress: whether to show a bar; by default when standard error is a terminal.
 
@@ -65,8 +70,26 @@ def simulate(
         TrainError: when every seed fails.
         TrainInterrupted: on Ctrl-C, with the seeds that had ended.
     """
-    setting = _setting(problem, d, trainer, task, tokens, centring, n_test, dtype, storage)
+    options = {"task": task, "tokens": tokens, "centring": centring, "dtype": dtype, "storage": storage}
+    if isinstance(trainer, WITHOUT_SAMPLES):
+        setting: Setting = _without_samples(problem, d, trainer, n_test, options)
+    else:
+        setting = _setting(problem, d, trainer, task, tokens, centring, n_test, dtype, storage)
     return train_ensemble(setting, seeds, processes=processes, progress=progress, keep=keep)  # type: ignore[return-value]
+
+
+def _without_samples(problem: Problem, d: Any, trainer: Any, n_test: Any, options: dict[str, Any]) -> PopulationSetting:
+    """Check a training that sees no samples, and refuse what is about them."""
+    usual = inspect.signature(simulate).parameters
+    for name, value in options.items():
+        if value != usual[name].default:
+            reason, remedy = "this trainer sees infinitely many Gaussian samples, and none is drawn", "Leave it out."
+            raise checks.complaint(name, "be left out here", reason, value, remedy)
+    check_population(problem, trainer)
+    d = checks.integer("d", d, at_least=2, reason="it is the dimension of a token", remedy="Use for example <d=100>.")
+    reason, remedy = "the test error is a mean over them", "Use for example <n_test=20000>."
+    n_test = checks.integer("n_test", n_test, at_least=1, reason=reason, remedy=remedy)
+    return PopulationSetting(problem, d, trainer, n_test)
 
 
 def _setting(
@@ -80,7 +103,9 @@ def _setting(
     )
     if isinstance(trainer, BayesAMP):
         trainer = trainer.for_problem(problem.noise, SpectralLaw)
-    if trainer.minimises:
+    if isinstance(trainer, OF_A_MATRIX):
+        check_matrix(problem)
+    elif trainer.minimises:
         problem.must_have_a_penalty()
     else:
         nothing = np.zeros((1, problem.channel.n_in))

@@ -10,11 +10,14 @@ import numpy as np
 from presage.models.attention.experiment.bayes_amp import posterior_mean
 from presage.models.attention.experiment.fit import Fit
 from presage.models.attention.experiment.gradient import adam, lbfgs
+from presage.models.attention.experiment.matrix_flow import descent, flow
 from presage.models.attention.experiment.objective import Objective
 from presage.models.attention.experiment.plain_amp import plain_message_passing
 from presage.models.attention.experiment.proximal_gradient import proximal_gradient
 from presage.models.attention.plain_amp import PlainAMP
 from presage.protocol import checks
+from presage.protocol.matrix_descent import MatrixDescent
+from presage.protocol.matrix_flow import MatrixFlow
 from presage.protocol.trainer import Trainer
 from presage.training.adam import Adam
 from presage.training.bayes_amp import BayesAMP
@@ -27,6 +30,8 @@ WAYS: dict[type[Trainer], Callable[[Any, Objective, np.random.Generator], Fit]] 
     ProximalGradient: proximal_gradient,
     BayesAMP: posterior_mean,
     PlainAMP: plain_message_passing,
+    MatrixFlow: flow,
+    MatrixDescent: descent,
 }
 
 

@@ -1,8 +1,9 @@
-"""The steps of message passing, predicted one by one: state evolution as it iterates, before its fixed point."""
+"""The way of a training, predicted: of message passing by state evolution as it iterates, before its fixed point."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import singledispatch
 from itertools import islice
 from typing import NamedTuple
@@ -15,7 +16,11 @@ from presage.models.attention.channels.linear import Linear
 from presage.models.attention.channels.softmax import Softmax
 from presage.models.attention.declaration import FOLLOWED
 from presage.models.attention.plain_amp import PlainAMP
+from presage.models.attention.population_descent import PopulationDescent
+from presage.models.attention.population_flow import PopulationFlow
 from presage.models.attention.problem import Problem
+from presage.models.attention.theory.flows.matrix_trajectory import matrix_trajectory
+from presage.models.attention.theory.flows.population_trajectory import population_descent, population_flow
 from presage.models.attention.theory.log_map import may_jump
 from presage.models.attention.theory.order_parameters import Conjugates, Overlaps
 from presage.models.attention.theory.rules.exact import Exact
@@ -24,12 +29,17 @@ from presage.models.attention.theory.rules.rule import Averages, Rule
 from presage.models.attention.theory.rules.sobol import Sobol
 from presage.models.attention.theory.search import JUMPING
 from presage.models.attention.theory.state_evolution import deviation_given_target, sample_side, weight_side
+from presage.protocol import checks
+from presage.protocol.matrix_descent import MatrixDescent
+from presage.protocol.matrix_flow import MatrixFlow
+from presage.protocol.trainer import Trainer
 from presage.protocol.trajectory import Trajectory
 from presage.solving.vector_state_evolution import mean_and_bar
 
 ROUNDING = 1e-9  # relative, of closed forms and of the spectral integrals
 MARGIN = 2.0  # of a bar over the distance of two grids
 SCRAMBLES = 6  # independent sets of scattered points
+FOLLOWED_WAYS = (PlainAMP, PopulationFlow, PopulationDescent, MatrixFlow, MatrixDescent)
 JUMPS = (
     "the proximal map of some samples jumps on the way, where state evolution is a heuristic: messages of finite "
     "networks may go another way."
@@ -90,15 +100,54 @@ def _(channel: Softmax, seed: int) -> tuple[Rule, ...]:
     return rules.dispatch(Channel)(channel, seed)
 
 
-def trajectory(problem: Problem, *, steps: int = PlainAMP.steps, seed: int = 0) -> Trajectory:
-    """Predict what message passing shows after each of its first `steps` steps: a `Trajectory` of `PlainAMP`.
+def trajectory(
+    problem: Problem,
+    *,
+    steps: int = PlainAMP.steps,
+    trainer: Trainer | None = None,
+    d: int | None = None,
+    runs: int | None = None,
+    seed: int | None = None,
+) -> Trajectory:
+    """Predict what a training shows after each of its first `steps` steps, or at so many times.
+
+    Message passing is followed by state evolution. Where outputs are linear, training on infinitely many samples and
+    training of the matrix itself are known in closed form.
 
     Args:
         problem: what is learned.
-        steps: how many steps are followed; the one before the first counts as step 0.
-        seed: of the points at which samples are averaged, where these are scattered.
+        steps: how many steps or times are followed; the one before the first counts as step 0.
+        trainer: whose: `PlainAMP` (the default); `PopulationFlow` or `PopulationDescent`, of a quadratic network or
+            linear attention that sees infinitely many samples; `MatrixFlow` or `MatrixDescent`, of a matrix that is
+            trained itself (``Frobenius``) with linear outputs.
+        d: dimension of networks that begin at Gaussian weights, of `PopulationFlow`; by default that of the target, or
+            100. This and the next are for such starts alone.
+        runs: independent Gaussian starts behind an error bar, 8 unless they are given.
+        seed: of the points at which samples are averaged, where these are scattered, and of Gaussian starts.
     """
-    trainer = PlainAMP(steps)
+    trainer = PlainAMP() if trainer is None else trainer
+    reason, remedy = (
+        "these are the ways that are known step by step",
+        "Leave it out, or use <trainer=PopulationFlow()>.",
+    )
+    checks.instance("trainer", trainer, FOLLOWED_WAYS, reason=reason, remedy=remedy)
+    trainer = replace(trainer, steps=steps)  # type: ignore[type-var]
+    if isinstance(trainer, PopulationFlow):
+        return population_flow(problem, trainer, d, runs, seed)
+    taken = {"d": d, "runs": runs} if isinstance(trainer, PlainAMP) else {"d": d, "runs": runs, "seed": seed}
+    for name, value in taken.items():
+        if value is not None:
+            reason, remedy = "it is for starts that are drawn, and here none is", "Leave it out."
+            raise checks.complaint(name, "be left out here", reason, value, remedy)
+    if isinstance(trainer, PopulationDescent):
+        return population_descent(problem, trainer)
+    if isinstance(trainer, MatrixFlow | MatrixDescent):
+        return matrix_trajectory(problem, trainer)
+    assert isinstance(trainer, PlainAMP)
+    return _message_passing(problem, trainer, 0 if seed is None else seed)
+
+
+def _message_passing(problem: Problem, trainer: PlainAMP, seed: int) -> Trajectory:
     problem.must_have_a_penalty()
     ways = [[*islice(evolution(problem, rule), trainer.steps + 1)] for rule in rules(problem.channel, seed)]
     regular = all(isinstance(rule, GaussHermite | Exact) for rule in rules(problem.channel, seed))

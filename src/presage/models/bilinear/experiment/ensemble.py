@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from presage.laws.spectral_law import Floats
-from presage.models.bilinear.declaration import ESTIMATION_ERROR, FOLLOWED, MEASURED, TEST_ERROR
+from presage.models.bilinear.declaration import ESTIMATION_ERROR, FOLLOWED, MATRIX_FOLLOWED, MEASURED, TEST_ERROR
 from presage.protocol.ensemble import Ensemble
+from presage.protocol.matrix_descent import MatrixDescent
+from presage.protocol.matrix_flow import MatrixFlow
 from presage.protocol.observables import Observable
 
 
@@ -31,10 +33,21 @@ class BilinearEnsemble(Ensemble):
 
     observables = MEASURED
     arrays = ("singular_values",)
-    followed = FOLLOWED
     noun = "matrices"
+
+    @property
+    def followed(self) -> tuple[Observable, ...]:  # type: ignore[override]
+        """What is measured at every time, where that was kept: it depends on the trainer."""
+        return MATRIX_FOLLOWED if isinstance(self.trainer, MatrixFlow | MatrixDescent) else FOLLOWED
 
     @property
     def measured(self) -> tuple[Observable, ...]:
         """What is measured of them; a posterior mean minimises no loss and has no zeros, so errors only."""
         return MEASURED if self.trainer.minimises else (TEST_ERROR, ESTIMATION_ERROR)
+
+    @property
+    def unpredicted(self) -> str:
+        """Matrices that were stopped on their way: `solve` predicts the end, and `trajectory` the way."""
+        if isinstance(self.trainer, MatrixFlow | MatrixDescent):
+            return "they were stopped on their way, which `trajectory` predicts, and this is a prediction of the end"
+        return ""

@@ -12,9 +12,10 @@ import numpy as np
 from presage.laws.numerical_zeros import with_numerical_zeros
 from presage.laws.rectangular_law import RectangularLaw
 from presage.laws.spectral_law import Floats
-from presage.models.bilinear.declaration import FOLLOWED
+from presage.models.bilinear.declaration import FOLLOWED, MATRIX_FOLLOWED
 from presage.models.bilinear.experiment.bayes_amp import bayes_message_passing
 from presage.models.bilinear.experiment.ensemble import BilinearEnsemble
+from presage.models.bilinear.experiment.flow import train_flow
 from presage.models.bilinear.experiment.measurements import Measurements, draw_labels, draw_measurements
 from presage.models.bilinear.experiment.training import BilinearFit, train_factors, train_proximal
 from presage.models.bilinear.plain_bayes_amp import PlainBayesAMP
@@ -22,6 +23,8 @@ from presage.models.bilinear.problem import BilinearProblem
 from presage.protocol import checks
 from presage.protocol.ensemble import Outcome, Setting, streams, train_ensemble
 from presage.protocol.errors import TrainError
+from presage.protocol.matrix_descent import MatrixDescent
+from presage.protocol.matrix_flow import MatrixFlow
 from presage.protocol.trainer import Trainer
 from presage.training.bayes_amp import HOVERING, BayesAMP
 from presage.training.history import History
@@ -30,6 +33,7 @@ from presage.training.ordered_sums import one_blas_thread
 from presage.training.proximal_gradient import ProximalGradient
 
 BLOCK_BYTES = 64e6  # test samples are drawn in blocks of about this size
+FOLLOWED_TRAINERS = (PlainBayesAMP, MatrixFlow, MatrixDescent)  # every matrix on their way is kept
 
 
 def simulate(
@@ -51,10 +55,11 @@ def simulate(
         seeds: how many fits (seeds 0, 1, ...), or the seeds themselves.
         trainer: `ProximalGradient` (the default) trains the matrix, which is convex; `LBFGS` its two factors; their
             `tol` is the relative duality gap at which training stops. `BayesAMP` finds the posterior mean, and
-            `PlainBayesAMP` goes towards it in steps that can be followed.
+            `PlainBayesAMP` goes towards it in steps that can be followed. `MatrixFlow` and `MatrixDescent` train the
+            matrix from zero without a penalty, and are followed too.
         n_test: fresh samples for the test error, drawn in blocks.
         keep: "weights" keeps the M of every fit and its target, "history" the loss against the time, "trajectory" the
-            errors after every step of `PlainBayesAMP`; a list several.
+            errors after every step of `PlainBayesAMP`, or at every time of a flow; a list several.
         processes: how many fits are made at a time; the numbers do not depend on it.
         progress: whether to show a bar; by default when standard error is a terminal.
 
@@ -91,7 +96,7 @@ class MatrixSetting(Setting):
     def memory(self) -> float:
         """Bytes of the data of one matrix."""
         T = self.problem.n_tokens
-        way = self.entries * self.trainer.steps if isinstance(self.trainer, PlainBayesAMP) else 0
+        way = self.entries * self.trainer.steps if isinstance(self.trainer, FOLLOWED_TRAINERS) else 0
         return 8.0 * (self.n * (self.entries if T is None else 2 * T * (self.d + T)) + way)
 
     @property
@@ -99,7 +104,7 @@ class MatrixSetting(Setting):
         """M and its target; and a row of two numbers for each step."""
         history = 16.0 * getattr(self.trainer, "steps", 0)
         known = {"weights": 16.0 * self.entries, "history": history}
-        return {**known, "trajectory": 1.5 * history} if isinstance(self.trainer, PlainBayesAMP) else known
+        return {**known, "trajectory": 2.0 * history} if isinstance(self.trainer, FOLLOWED_TRAINERS) else known
 
     @property
     def size(self) -> str:
@@ -139,10 +144,13 @@ class MatrixSetting(Setting):
             errors = [float(np.sum((M - M_0) ** 2)) / sqrt(measurements.entries) for M in fit.way]
             tested = _test_errors(problem, M_0, fit.way, self.n_test, streams(seed, d, 5)[-1], threads)
             columns = {"test_error": tested, "estimation_error": errors}
-            return np.column_stack([np.arange(len(fit.way)), *(columns[one.name] for one in FOLLOWED)])
+            if not isinstance(self.trainer, MatrixFlow | MatrixDescent):
+                return np.column_stack([np.arange(len(fit.way)), *(columns[one.name] for one in FOLLOWED)])
+            columns["train_error"] = [float(np.sum((measurements.forward(M) - labels) ** 2)) / self.n for M in fit.way]
+            return np.column_stack([self.trainer.times, *(columns[one.name] for one in MATRIX_FOLLOWED)])
 
         kept = {"weights": fit.M, "targets": M_0, "history": fit.history / units, "trajectory": followed}
-        as_told = isinstance(self.trainer, PlainBayesAMP)  # it ends after its steps, and is no fit
+        as_told = isinstance(self.trainer, FOLLOWED_TRAINERS)  # it ends after its steps, and is no fit
         return Outcome(seed, values, () if fit.converged or as_told else (stopped,), kept)
 
 
@@ -154,6 +162,8 @@ def _train(
         return _posterior_mean(plain, measurements, labels)
     if isinstance(trainer, BayesAMP):
         return _posterior_mean(trainer, measurements, labels)
+    if isinstance(trainer, MatrixFlow | MatrixDescent):
+        return train_flow(trainer, measurements, labels, problem.components)
     options = {"tol": trainer.tol, "steps": trainer.steps}
     if isinstance(trainer, LBFGS):
         return train_factors(measurements, labels, _decay(problem), rng, memory=trainer.memory, **options)
@@ -216,11 +226,11 @@ def _setting(problem: BilinearProblem, d: Any, trainer: Any, n_test: Any) -> Mat
     checks.instance(
         "trainer",
         trainer,
-        (ProximalGradient, LBFGS, BayesAMP, PlainBayesAMP),
+        (ProximalGradient, LBFGS, BayesAMP, *FOLLOWED_TRAINERS),
         reason="these know matrices without symmetry",
         remedy="Leave it out, or use <trainer=ProximalGradient()>.",
     )
-    if trainer.minimises:
+    if trainer.minimises and not isinstance(trainer, FOLLOWED_TRAINERS):
         _decay(problem)
     elif isinstance(trainer, BayesAMP):
         trainer = trainer.for_problem(problem.noise, RectangularLaw)

@@ -1,8 +1,9 @@
-"""The steps of Bayes-optimal message passing for a matrix without symmetry, predicted one by one."""
+"""The way of a training of a matrix without symmetry, predicted: of Bayes-optimal message passing step by step."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from math import sqrt
 
@@ -11,7 +12,11 @@ import numpy as np
 from presage.models.bilinear.declaration import FOLLOWED
 from presage.models.bilinear.plain_bayes_amp import PlainBayesAMP
 from presage.models.bilinear.problem import BilinearProblem
+from presage.models.bilinear.theory.matrix_trajectory import matrix_trajectory
 from presage.models.bilinear.theory.solution import caveats_of
+from presage.protocol import checks
+from presage.protocol.matrix_descent import MatrixDescent
+from presage.protocol.matrix_flow import MatrixFlow
 from presage.protocol.trajectory import Trajectory
 from presage.spectra.rectangular.denoising import SingularValueDenoiser
 
@@ -38,17 +43,26 @@ def evolution(problem: BilinearProblem, denoiser: SingularValueDenoiser) -> Iter
         V = denoiser.mmse(1.0 / sqrt(q_hat))
 
 
-def trajectory(problem: BilinearProblem, *, steps: int = PlainBayesAMP.steps) -> Trajectory:
-    """Predict the error of Bayes-optimal message passing after each of its first `steps` steps.
+def trajectory(
+    problem: BilinearProblem, *, steps: int = PlainBayesAMP.steps, trainer: MatrixFlow | MatrixDescent | None = None
+) -> Trajectory:
+    """Predict the errors of a training after each of its first `steps` steps, or at so many times of a flow.
 
     Args:
         problem: what is learned; its weight decay plays no part.
-        steps: how many steps are followed; the one before the first counts as step 0.
+        steps: how many steps or times are followed; the one before the first counts as step 0.
+        trainer: whose: Bayes-optimal message passing, unless it is given; `MatrixFlow` or `MatrixDescent` train the
+            matrix itself, from zero and without a penalty.
     """
+    if trainer is not None:
+        reason = "these are the ways that are known step by step, beside Bayes-optimal message passing"
+        remedy = "Leave it out, or use <trainer=MatrixFlow()>."
+        checks.instance("trainer", trainer, (MatrixFlow, MatrixDescent), reason=reason, remedy=remedy)
+        return matrix_trajectory(problem, replace(trainer, steps=steps))
     denoiser = SingularValueDenoiser(problem.target)
-    trainer = PlainBayesAMP(denoiser, steps)
-    error = np.array([*islice(evolution(problem, denoiser), trainer.steps + 1)])
+    messages = PlainBayesAMP(denoiser, steps)
+    error = np.array([*islice(evolution(problem, denoiser), messages.steps + 1)])
     values = {"estimation_error": error, "test_error": problem.components * (error + problem.noise)}
     bars = {name: ROUNDING * np.abs(value) for name, value in values.items()}
     notes = (*caveats_of(problem), *(() if problem.n_tokens is None else (TOKENS,)))
-    return Trajectory(problem, trainer, FOLLOWED, np.arange(trainer.steps + 1.0), values, bars, notes)
+    return Trajectory(problem, messages, FOLLOWED, np.arange(messages.steps + 1.0), values, bars, notes)
