@@ -117,6 +117,7 @@ from .models.multi_index.problem import MultiIndexProblem, committee, multi_inde
 from .models.multi_index.theory.scaling import MultiIndexScaling
 from .models.multi_index.theory.solution import MultiIndexSolution
 from .models.multi_index.thresholds import MultiIndexThresholds
+from .models.multihead.problem import MultiheadProblem, multihead_attention
 from .models.pooling.classes import AlignedTokens, CorrelatedTokens, TokenClasses
 from .models.pooling.experiment.ensemble import PoolingEnsemble
 from .models.pooling.experiment.principal import PrincipalDirection
@@ -298,6 +299,7 @@ __all__ = [
     "MultiIndexScaling",
     "MultiIndexSolution",
     "MultiIndexThresholds",
+    "MultiheadProblem",
     "NamedProblem",
     "NestedLink",
     "NetworkAlignment",
@@ -417,6 +419,7 @@ __all__ = [
     "low_rank_error",
     "low_rank_rank",
     "multi_index",
+    "multihead_attention",
     "network_alignment",
     "noise_sensitivity",
     "optimal_regularization",
