@@ -54,7 +54,7 @@ class BlockAverages:
         P = self.u.shape[1]
         lam = -self.points.terms.gradient
         crossed = lam.T @ np.hstack([self.u0, self.u]) / len(lam)
-        slopes = np.linalg.solve(self.covariance, crossed.T).T
+        slopes = np.asarray(np.linalg.solve(self.covariance, crossed.T).T, dtype=np.float64)
         return scale * traces(slopes[:, :P], products), -scale * traces(slopes[:, P:], products)
 
 

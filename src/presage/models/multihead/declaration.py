@@ -74,7 +74,7 @@ PENALTY = Choice(
     default="weight-decay",
     reason="a head is trained by its factor or entry by entry",
 )
-VALUE = Number(
+TARGET_GAIN = Number(
     "gain v_0 of the target's output, where the learner learns its own; none is learned where it is left out",
     symbol="v_0",
     label="gain of the target",
@@ -83,7 +83,7 @@ VALUE = Number(
     optional=True,
     scale="logarithmic",
     reason="it is the factor on the output of the target",
-    remedy="Use for example <value=1.5>, or leave it out.",
+    remedy="Use for example <target_gain=1.5>, or leave it out.",
     span=(0.1, 10.0),
 )
 
@@ -177,7 +177,7 @@ MODEL = Model(
                 "kappa": KAPPA,
                 "combine": COMBINE,
                 "penalty": PENALTY,
-                "value": VALUE,
+                "target_gain": TARGET_GAIN,
             },
         ),
     ),

@@ -20,7 +20,7 @@ from presage.models.multihead.declaration import (
     NOISE,
     PENALTY,
     TARGET,
-    VALUE,
+    TARGET_GAIN,
     WEIGHT_DECAY,
 )
 from presage.protocol import checks
@@ -45,10 +45,10 @@ class MultiheadProblem(LearningProblem):
         "concatenate"  [v_1 softmax(beta R_1), ..., v_H softmax(beta R_H)]      H of T x T
         "sum"          sum_h R_h                                 T x T, no softmax
 
-    y is the same of the target, with `beta_0` (`beta` where it is left out) and the gain ``v_0 = value`` in every
-    place. Where `value` is None there is no gain, ``v = v_0 = 1``; else v is learned, without a penalty, one for a
-    mean of heads and one a head for concatenated outputs. A sum of scores has its noise once, of variance `noise`, and
-    not once a head: of its heads the sum alone can be found, and what is estimated is ``sum_h S_h``.
+    y is the same of the target, with `beta_0` (`beta` where it is left out) and the gain ``v_0 = target_gain`` in every
+    place. Where `target_gain` is None there is no gain, ``v = v_0 = 1``; else v is learned, without a penalty, one for
+    a mean of heads and one a head for concatenated outputs. A sum of scores has its noise once, of variance `noise`,
+    and not once a head: of its heads the sum alone can be found, and all that is measured is of ``sum_h S_h``.
 
     The penalty "weight-decay" is ``weight_decay sum_h |W_h|_F^2`` with ``S_h = W_h W_h'/sqrt(m d)``, ``m = kappa d``,
     which is ``d sqrt(kappa) weight_decay sum_h Tr S_h``; "frobenius" is ``d weight_decay sum_h |S_h|_F^2`` on symmetric
@@ -67,7 +67,7 @@ class MultiheadProblem(LearningProblem):
     kappa: float = field(default=KAPPA.default, metadata=declared(KAPPA))
     combine: Combine = field(default=COMBINE.default, metadata=declared(COMBINE))
     penalty: PenaltyOn = field(default=PENALTY.default, metadata=declared(PENALTY))
-    value: float | None = field(default=VALUE.default, metadata=declared(VALUE))
+    target_gain: float | None = field(default=TARGET_GAIN.default, metadata=declared(TARGET_GAIN))
     other_targets: tuple[SpectralLaw, ...] = ()  # laws of the heads after the first, where they are not all the same
 
     model = MODEL
@@ -93,13 +93,13 @@ class MultiheadProblem(LearningProblem):
                 self.n_tokens,
                 'Use <n_tokens=2>, or <combine="sum">.',
             )
-        elif self.n_tokens > 2 and (self.value is not None or (self.combine == "mean" and self.n_heads > 1)):
+        elif self.n_tokens > 2 and (self.target_gain is not None or (self.combine == "mean" and self.n_heads > 1)):
             raise checks.complaint(
                 "n_tokens",
                 "be 2 here",
                 "softmax heads that are averaged, and a learned gain, are known for two tokens",
                 self.n_tokens,
-                'Use <n_tokens=2>, or <combine="concatenate"> without <value>.',
+                'Use <n_tokens=2>, or <combine="concatenate"> without <target_gain>.',
             )
 
     def _check_laws(self) -> None:
@@ -130,12 +130,12 @@ class MultiheadProblem(LearningProblem):
             if not idle:
                 reason = "a sum of scores has no softmax, and a temperature plays no part in it"
                 raise checks.complaint(name, "be left out here", reason, getattr(self, name), "Leave it out.")
-        if self.value is not None:
+        if self.target_gain is not None:
             reason = (
                 "the scale of a sum of scores is that of its matrices, and a gain beside them has no value of its own"
             )
             raise checks.complaint(
-                "value", "be left out here", reason, self.value, 'Leave it out, or use <combine="mean">.'
+                "target_gain", "be left out here", reason, self.target_gain, 'Leave it out, or use <combine="mean">.'
             )
 
     def samples_at_one(self, d: int) -> int:
@@ -152,9 +152,9 @@ class MultiheadProblem(LearningProblem):
         return self.beta if self.beta_0 is None else self.beta_0
 
     @property
-    def target_gain(self) -> float:
+    def v_0(self) -> float:
         """Gain of the target's output, 1 where none is learned."""
-        return 1.0 if self.value is None else self.value
+        return 1.0 if self.target_gain is None else self.target_gain
 
     @property
     def lambda_tilde(self) -> float:
@@ -164,7 +164,7 @@ class MultiheadProblem(LearningProblem):
     def has(self, observable: Observable) -> bool:
         """Whether a number is one of this problem: a single head has no other, a sum of scores shows its sum alone."""
         if observable.name == "gain":
-            return self.value is not None
+            return self.target_gain is not None
         if observable.name.startswith("cross_"):
             return self.n_heads > 1 and self.combine != "sum"
         return True
@@ -188,7 +188,7 @@ def multihead_attention(
     kappa: float = KAPPA.default,
     combine: Combine = COMBINE.default,
     penalty: PenaltyOn = PENALTY.default,
-    value: float | None = VALUE.default,
+    target_gain: float | None = TARGET_GAIN.default,
 ) -> MultiheadProblem:
     """Several tied heads that are learned together: one law for each of `n_heads` (2) heads, or a tuple of laws."""
     laws = tuple(target) if isinstance(target, Sequence) else (target,)
@@ -210,6 +210,6 @@ def multihead_attention(
         kappa,
         combine,
         penalty,
-        value,
+        target_gain,
         laws[1:],
     )
