@@ -118,6 +118,7 @@ from .models.multi_index.theory.scaling import MultiIndexScaling
 from .models.multi_index.theory.solution import MultiIndexSolution
 from .models.multi_index.thresholds import MultiIndexThresholds
 from .models.multihead.problem import MultiheadProblem, multihead_attention
+from .models.multihead.theory.solution import MultiheadSolution
 from .models.pooling.classes import AlignedTokens, CorrelatedTokens, TokenClasses
 from .models.pooling.experiment.ensemble import PoolingEnsemble
 from .models.pooling.experiment.principal import PrincipalDirection
@@ -300,6 +301,7 @@ __all__ = [
     "MultiIndexSolution",
     "MultiIndexThresholds",
     "MultiheadProblem",
+    "MultiheadSolution",
     "NamedProblem",
     "NestedLink",
     "NetworkAlignment",

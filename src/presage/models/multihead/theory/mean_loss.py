@@ -37,6 +37,19 @@ class MeanOfHeads:
         mean_terms(u0, u, self.beta, self.beta_0, self.gain, self.target_gain, *terms)
         return terms
 
+    def best_gain(self, u0: Floats, p: Floats) -> float:
+        """``v_0 E<sigma(p), sigma_0>/E|sigma(p)|_F^2``: the gain at which the loss of the outputs at p is least."""
+        s, s_0 = mean_output(p, self.beta), mean_output(u0, self.beta_0)
+        along = s * s_0 + (1.0 - s) * (1.0 - s_0)
+        square = s * s + (1.0 - s) ** 2
+        return self.target_gain * float(np.mean(along) / np.mean(square))
+
+
+def mean_output(u: Floats, beta: float) -> Floats:
+    """``s_i``, the first entry of each row of the mean of the heads, n x 2."""
+    heads = u.reshape(len(u), -1, 2)
+    return np.asarray(np.mean(1.0 / (1.0 + np.exp(-beta * heads)), axis=1))
+
 
 @njit(cache=True, error_model="numpy")
 def mean_terms(u0, u, beta, beta_0, v, v_0, value, gradient, hessian, cross):  # type: ignore[no-untyped-def]
