@@ -77,7 +77,7 @@ def test_the_answer_for_heads_with_weight_decay():
     estimation error of .0685(4). Networks of d = 40, 80 and 90 have .0752(7), .0708 and .0710(5), which is .067(1)
     where d is infinite.
     """
-    answer = ps.solve(TWO)
+    answer = ps.solve(TWO, accuracy=0.01)
     assert answer.error_bars["estimation_error"] < 0.02 * answer.estimation_error
     assert answer.error_bars["train_loss"] < 0.01 * answer.train_loss
     assert abs(answer.estimation_error - 0.0685) < answer.error_bars["estimation_error"] + 2 * 0.0004

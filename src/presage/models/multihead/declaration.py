@@ -13,7 +13,7 @@ from presage.protocol.model import Model, NamedProblem
 from presage.protocol.observables import Observable
 
 HERE = "presage.models.multihead"
-MOST_HEADS = 8
+MOST_HEADS = 4
 
 TARGET = Part(
     "law of the eigenvalues of every head of the target",
@@ -34,6 +34,7 @@ N_HEADS = Number(
     too_large="the proximal map of a sample has two dimensions for each head, and more are not supported",
     span=(1, 4),
 )
+N_HEADS_OR_LAWS = replace(N_HEADS, optional=True, default=None)  # left out it is 2, or as many as laws are given
 ALPHA = replace(attention.ALPHA, at_least=1e-9, above=None, at_most=1e6, example=2.0, plays_no_part_in=())
 WEIGHT_DECAY = Number(
     "price of the weights: weight decay on the factors of the heads, or a ridge on their matrices",
@@ -170,7 +171,7 @@ MODEL = Model(
                 "alpha": ALPHA,
                 "weight_decay": WEIGHT_DECAY,
                 "noise": NOISE,
-                "n_heads": N_HEADS,
+                "n_heads": N_HEADS_OR_LAWS,
                 "n_tokens": N_TOKENS,
                 "beta": BETA,
                 "beta_0": BETA_0,

@@ -21,7 +21,7 @@ from presage.models.multihead.theory.weights import OneHead, RidgeWeights, Sampl
 from presage.solving.vector_state_evolution import mean_and_bar
 
 COARSE_NODES, COARSE_SIZE, COARSE = 2**11, 60, 1e-3  # of the rule that finds where the fixed point is
-EQUAL_NODES, PLAIN = 2**10, 60  # of the rule that looks where equal heads go, by so many plain steps
+EQUAL_NODES, EQUAL_SIZE, PLAIN = 2**9, 40, 50  # of the rule that looks where equal heads go, by so many plain steps
 AIMED_AT = {"test_error": 1.0, "train_loss": 1.0, "estimation_error": 2.0}  # error bars over the accuracy asked for
 APART = 0.1  # of the specialisation: two fixed points
 UNSPECIALISED = 0.15  # 0 but for the noise of copies, which is large along this soft direction
@@ -53,7 +53,7 @@ class Rung(NamedTuple):
 LADDERS = {
     "one": (Rung(2**13, 4), Rung(2**15, 8)),
     "ridge": (Rung(2**12, 8), Rung(2**14, 8)),
-    "sampled": (Rung(2**14, 6, 100), Rung(2**16, 8, 160)),
+    "sampled": (Rung(2**13, 4, 80), Rung(2**14, 6, 100), Rung(2**16, 8, 160)),
 }
 
 
@@ -114,7 +114,7 @@ def where(problem: MultiheadProblem) -> tuple[HeadsState, tuple[str, ...]]:
     own = settled_on(problem, weights, channel_of(problem, COARSE_NODES, 0), start, tol=COARSE, rounds=1)
     if problem.n_heads == 1:
         return own.state, ()
-    weights = weights_of(problem, COARSE_SIZE, 0)
+    weights = weights_of(problem, EQUAL_SIZE, 0)
     channel = channel_of(problem, EQUAL_NODES, 0)
     equal = settled_on(problem, weights, channel, equal_start(problem, weights.Q_0), tol=COARSE, plain=PLAIN, rounds=1)
     if not equal.residual <= COARSE or abs(equal.specialised - own.specialised) <= APART:

@@ -55,7 +55,7 @@ class MultiheadSolution(Prediction):
         return (*self.problem.notes, *(line for line in self.said if line not in self.problem.notes))
 
 
-def solve(problem: MultiheadProblem, *, accuracy: float = 0.01, throw: bool = True) -> MultiheadSolution:
+def solve(problem: MultiheadProblem, *, accuracy: float = 0.02, throw: bool = True) -> MultiheadSolution:
     """Predict what training of several heads ends in.
 
     `accuracy` is the relative error bar of test error and training loss that is aimed at, and half of that of the
@@ -71,7 +71,7 @@ def solve(problem: MultiheadProblem, *, accuracy: float = 0.01, throw: bool = Tr
         at_least=1e-4,
         at_most=0.2,
         reason="it is the relative error bar that is aimed at",
-        remedy="Use for example <accuracy=0.01>.",
+        remedy="Use for example <accuracy=0.02>.",
     )
     found = _found(problem, accuracy)
     answer = MultiheadSolution(problem, **found.values, bars=found.bars, said=found.said)
