@@ -117,6 +117,7 @@ from .models.multi_index.problem import MultiIndexProblem, committee, multi_inde
 from .models.multi_index.theory.scaling import MultiIndexScaling
 from .models.multi_index.theory.solution import MultiIndexSolution
 from .models.multi_index.thresholds import MultiIndexThresholds
+from .models.multihead.experiment.ensemble import MultiheadEnsemble
 from .models.multihead.problem import MultiheadProblem, multihead_attention
 from .models.multihead.theory.solution import MultiheadSolution
 from .models.pooling.classes import AlignedTokens, CorrelatedTokens, TokenClasses
@@ -300,6 +301,7 @@ __all__ = [
     "MultiIndexScaling",
     "MultiIndexSolution",
     "MultiIndexThresholds",
+    "MultiheadEnsemble",
     "MultiheadProblem",
     "MultiheadSolution",
     "NamedProblem",
