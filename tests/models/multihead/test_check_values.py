@@ -17,7 +17,7 @@ from presage.models.multihead.theory.state_evolution import (
 from presage.models.multihead.theory.weights import OneHead, RidgeWeights, SampledHeads, Weights
 
 LAW = ps.MarchenkoPastur(0.5)
-TWO = ps.multihead_attention(LAW, alpha=2.0, weight_decay=0.01, noise=0.2)
+TWO = ps.multihead_attention(LAW, combine="mean", alpha=2.0, weight_decay=0.01, noise=0.2)
 RIDGE = TWO.replace(penalty="frobenius")
 
 

@@ -25,7 +25,7 @@ from presage.solving.block_channel import BlockChannel, BlockHats, BlockOverlaps
 from tests.page_formulas import evaluates
 
 LAW = ps.MarchenkoPastur(0.5)
-TWO = ps.multihead_attention(LAW, alpha=1.5, weight_decay=0.02, noise=0.3, beta=1.2, beta_0=0.9)
+TWO = ps.multihead_attention(LAW, combine="mean", alpha=1.5, weight_decay=0.02, noise=0.3, beta=1.2, beta_0=0.9)
 B = np.array([[3.0, 1.0], [1.0, 3.0]])
 RHO_0 = np.array([[1.65, 0.5], [0.5, 1.65]])
 STATE = BlockOverlaps(

@@ -100,12 +100,12 @@ REFUSED = [
     ({"combine": "sum", "beta": 2.0}, "`beta` must be left out"),
     ({"combine": "sum", "beta_0": 2.0}, "`beta_0` must be left out"),
     ({"combine": "sum", "target_gain": 1.5}, "`target_gain` must be left out"),
-    ({"n_tokens": 3}, "`n_tokens` must be 2 here"),
+    ({"n_tokens": 3, "combine": "mean"}, "`n_tokens` must be 2 here"),
     ({"n_tokens": 3, "combine": "concatenate", "target_gain": 1.5}, "`n_tokens` must be 2 here"),
     ({"n_tokens": 1, "combine": "concatenate"}, "`n_tokens` must be at least 2"),
     ({"target": ()}, "`target` must be a law, or a tuple of laws"),
     ({"weight_decay": 0.0}, "`weight_decay` must be a finite number > 0"),
-    ({"combine": "product"}, '`combine` must be "mean", "concatenate" or "sum"'),
+    ({"combine": "product"}, '`combine` must be "concatenate", "mean" or "sum"'),
 ]
 
 
@@ -125,7 +125,7 @@ def test_laws_that_are_all_the_same_are_one():
 
 @pytest.mark.slow
 def test_narrow_heads_are_refused():
-    problem = ps.multihead_attention(LAW, alpha=2.0, weight_decay=0.01, noise=0.2, kappa=0.3)
+    problem = ps.multihead_attention(LAW, alpha=2.0, weight_decay=0.01, noise=0.2, kappa=0.3, combine="mean")
     with pytest.raises(ps.SolveError, match="narrower than the rank") as failure:
         ps.solve(problem, accuracy=0.1)
     assert failure.value.partial.rank > 0.3
@@ -133,7 +133,9 @@ def test_narrow_heads_are_refused():
 
 @pytest.mark.slow
 def test_heads_that_are_not_specialised_say_so():
-    answer = ps.solve(ps.multihead_attention(LAW, alpha=0.3, weight_decay=0.01, noise=0.2), accuracy=0.1)
+    answer = ps.solve(
+        ps.multihead_attention(LAW, alpha=0.3, weight_decay=0.01, noise=0.2, combine="mean"), accuracy=0.1
+    )
     assert any("not specialised" in line for line in answer.caveats)
     assert answer.error_bars["test_error"] > 0.05 * answer.test_error
     assert answer.error_bars["overlap"] > 0.2 * answer.overlap

@@ -28,13 +28,14 @@ N_HEADS = Number(
     at_least=1,
     at_most=MOST_HEADS,
     whole=True,
+    optional=True,
     default=2,
     example=2,
     reason="it is the number of heads, and a learner has as many as its target",
     too_large="the proximal map of a sample has two dimensions for each head, and more are not supported",
     span=(1, 4),
 )
-N_HEADS_OR_LAWS = replace(N_HEADS, optional=True, default=None)  # left out it is 2, or as many as laws are given
+N_HEADS_OR_LAWS = replace(N_HEADS, default=None)  # left out it is 2, or as many as laws are given
 ALPHA = replace(attention.ALPHA, at_least=1e-9, above=None, at_most=1e6, example=2.0, plays_no_part_in=())
 WEIGHT_DECAY = Number(
     "price of the weights: weight decay on the factors of the heads, or a ridge on their matrices",
@@ -53,6 +54,7 @@ N_TOKENS = replace(
     attention.N_TOKENS_LINEAR,
     reason="it is the number of tokens of a sequence",
     remedy="Use for example <n_tokens=2>.",
+    span=(2, 8),
 )
 BETA = attention.BETA
 BETA_0 = attention.BETA_0
@@ -64,9 +66,9 @@ KAPPA = replace(
     plays_no_part_in=(),
 )
 COMBINE = Choice(
-    "what becomes of the heads: the mean of their softmaxes, their softmaxes side by side, or the sum of their scores",
-    options=("mean", "concatenate", "sum"),
-    default="mean",
+    "what becomes of the heads: their softmaxes side by side, the mean of them, or the sum of their scores",
+    options=("concatenate", "mean", "sum"),
+    default="concatenate",
     reason="it says what is made of the outputs of the heads",
 )
 PENALTY = Choice(
@@ -164,7 +166,7 @@ MODEL = Model(
     named=(
         NamedProblem(
             "multihead",
-            "several softmax heads that are learned from the mean of their outputs",
+            "several heads of tied attention, learned from what is made of their outputs",
             f"{HERE}.problem:multihead_attention",
             {
                 "target": TARGET,

@@ -29,7 +29,7 @@ from presage.protocol.fields import declared
 from presage.protocol.observables import Observable
 from presage.protocol.problem import LearningProblem
 
-Combine = Literal["mean", "concatenate", "sum"]
+Combine = Literal["concatenate", "mean", "sum"]
 PenaltyOn = Literal["weight-decay", "frobenius"]
 
 
@@ -42,8 +42,8 @@ class MultiheadProblem(LearningProblem):
     have noise, of variance ``noise`` on the diagonal and ``noise/2`` off it, symmetric, independent over heads and
     samples. With ``n = alpha d^2`` samples the loss is ``sum |y - yhat|_F^2`` plus the penalty, and yhat is
 
-        "mean"         v/H sum_h softmax(beta R_h)               T x T
         "concatenate"  [v_1 softmax(beta R_1), ..., v_H softmax(beta R_H)]      H of T x T
+        "mean"         v/H sum_h softmax(beta R_h)               T x T
         "sum"          sum_h R_h                                 T x T, no softmax
 
     y is the same of the target, with `beta_0` (`beta` where it is left out) and the gain ``v_0 = target_gain`` in every
@@ -104,7 +104,9 @@ class MultiheadProblem(LearningProblem):
             )
 
     def _check_laws(self) -> None:
-        laws = self.other_targets
+        laws, told = self.other_targets, getattr(self, "n_heads", None)
+        if told is None:  # as many as laws are given, and two of one law
+            object.__setattr__(self, "n_heads", 1 + len(laws) if laws else N_HEADS.default)
         if laws and len(laws) != self.n_heads - 1:
             raise checks.complaint(
                 "n_heads",

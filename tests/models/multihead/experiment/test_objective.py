@@ -30,7 +30,9 @@ every_kind = pytest.mark.parametrize("options", KINDS, ids=str)
 
 
 def problem_of(options):
-    return ps.multihead_attention(ps.MarchenkoPastur(0.5), **{"alpha": 1.0, "weight_decay": 0.3, **options})
+    return ps.multihead_attention(
+        ps.MarchenkoPastur(0.5), **{"alpha": 1.0, "weight_decay": 0.3, "combine": "mean", **options}
+    )
 
 
 def targets_of(problem, d=D):

@@ -26,7 +26,9 @@ EXACT = ps.LBFGS(tol=1e-6)
 
 def build(d=4, n=60, seed=0, **options):
     rng = np.random.default_rng(seed)
-    problem = ps.multihead_attention(HALF, **{"alpha": 1.0, "weight_decay": 0.05, "noise": 0.2, **options})
+    problem = ps.multihead_attention(
+        HALF, **{"alpha": 1.0, "weight_decay": 0.05, "noise": 0.2, "combine": "mean", **options}
+    )
     return Objective(problem, draw(problem, sample_targets(problem, d, rng), n, rng))
 
 
@@ -130,7 +132,7 @@ def test_heads_are_numbered_as_those_of_the_target():
 
 
 def test_averaged_heads_specialise_where_data_are_many():
-    problem = ps.multihead_attention(HALF, alpha=3.0, weight_decay=0.01)
+    problem = ps.multihead_attention(HALF, alpha=3.0, weight_decay=0.01, combine="mean")
     ensemble = simulate(problem, d=12, seeds=2, n_test=10, trainer=ps.LBFGS(tol=1e-3))
     assert (ensemble.overlap > 1.5 * ensemble.cross_target_overlap).all()
     assert (ensemble.estimation_error < 0.1 * HALF.second_moment).all()
@@ -139,7 +141,7 @@ def test_averaged_heads_specialise_where_data_are_many():
 
 
 def test_the_lowest_of_several_starts_is_kept():
-    problem = ps.multihead_attention(HALF, alpha=0.3, weight_decay=0.01, noise=0.2)
+    problem = ps.multihead_attention(HALF, alpha=0.3, weight_decay=0.01, noise=0.2, combine="mean")
     ensemble = simulate(problem, d=12, seeds=2, starts=4, n_test=10, trainer=ps.LBFGS(tol=1e-4))
     assert ensemble.losses.shape == (2, 4)
     np.testing.assert_allclose(ensemble.train_loss, ensemble.losses.min(axis=1), rtol=1e-12)
@@ -196,14 +198,14 @@ def test_what_is_not_of_a_problem_is_not_told():
     told = str(simulate(ps.multihead_attention(HALF, alpha=0.5, weight_decay=0.1, n_heads=1), d=8, n_test=10, seeds=2))
     assert "cross_overlap" not in told
     assert "gain" not in told
-    problem = ps.multihead_attention(HALF, alpha=0.5, weight_decay=0.1, target_gain=1.2)
+    problem = ps.multihead_attention(HALF, alpha=0.5, weight_decay=0.1, target_gain=1.2, combine="mean")
     told = str(simulate(problem, d=8, n_test=10, seeds=2))
     assert "cross_overlap" in told
     assert "gain" in told
 
 
 def test_an_early_stop_and_odd_widths_are_said():
-    problem = ps.multihead_attention(HALF, alpha=0.5, weight_decay=0.01, kappa=0.75)
+    problem = ps.multihead_attention(HALF, alpha=0.5, weight_decay=0.01, kappa=0.75, combine="mean")
     ensemble = simulate(problem, d=9, seeds=1, starts=1, trainer=ps.LBFGS(steps=3), n_test=10)
     assert ensemble.caveats[:2] == (
         "kappa d = 6.75 is not a whole number: the networks have 7.",
@@ -212,7 +214,7 @@ def test_an_early_stop_and_odd_widths_are_said():
     assert "seed 0: L-BFGS stopped after 3 steps with a relative gradient of" in ensemble.caveats[2]
 
 
-PROBLEM = ps.multihead_attention(HALF, alpha=0.5, weight_decay=0.01)
+PROBLEM = ps.multihead_attention(HALF, alpha=0.5, weight_decay=0.01, combine="mean")
 
 
 @pytest.mark.parametrize(
