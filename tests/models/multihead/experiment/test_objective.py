@@ -44,6 +44,10 @@ def build(options, *, d=D, n=N) -> Objective:
     return Objective(problem, draw(problem, targets_of(problem, d), n, np.random.default_rng(0)))
 
 
+def gains_of(objective):
+    return 1.0 + 0.1 * np.arange(objective.groups)
+
+
 def symmetric(H, seed=1, d=D):
     A = np.random.default_rng(seed).standard_normal((H, d, d))
     return (A + A.transpose(0, 2, 1)) / sqrt(d)
@@ -67,7 +71,7 @@ def naive_outputs(problem, tokens, S, beta, gains):
 @every_kind
 def test_the_loss_is_that_of_the_definition(options):
     objective = build(options)
-    problem, tokens, gains = objective.problem, objective.sequences.tokens, 1.0 + 0.1 * np.arange(objective.groups)
+    problem, tokens, gains = objective.problem, objective.sequences.tokens, gains_of(objective)
     given = np.full(objective.groups, problem.target_gain or 1.0)
     labels = naive_outputs(problem, tokens, targets_of(problem), problem.target_beta, given)
     np.testing.assert_allclose(objective.sequences.labels, labels, atol=1e-12)
@@ -82,7 +86,7 @@ def test_the_loss_is_that_of_the_definition(options):
 @every_kind
 def test_gradients_are_differences_of_the_loss(options):
     objective, rng, h = build(options), np.random.default_rng(2), 1e-5
-    H, gains = objective.problem.n_heads, 1.0 + 0.1 * np.arange(objective.groups)
+    H, gains = objective.problem.n_heads, gains_of(objective)
     along = rng.standard_normal(objective.groups) * (not objective.linear)
     if objective.factorized:
         A, E = rng.standard_normal((2, H, D, objective.width))

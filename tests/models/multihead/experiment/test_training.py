@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import permutations
 from math import inf
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,7 +38,7 @@ def build(d=4, n=60, seed=0, **options):
 def test_the_minimum_is_that_of_a_plain_optimiser(combine, penalty):
     """BFGS with differences for a gradient, on factors or on lower triangles, finds no lower loss from many starts."""
     objective, rng = build(d=3, n=30, combine=combine, penalty=penalty), np.random.default_rng(1)
-    found, _ = lowest(EXACT, objective, 4, rng)
+    found, _ = lowest(EXACT, objective, 3, rng)
     below = np.tril_indices(3)
 
     def whole(flat):
@@ -50,7 +51,7 @@ def test_the_minimum_is_that_of_a_plain_optimiser(combine, penalty):
         return objective.loss_at(S, np.ones(objective.groups)) + objective.penalty_at(S)
 
     size = 18 if penalty == "weight-decay" else 12
-    plain = min(minimize(whole, rng.standard_normal(size), method="BFGS", tol=1e-7).fun for _ in range(4))
+    plain = min(minimize(whole, rng.standard_normal(size), method="BFGS", tol=1e-5).fun for _ in range(3))
     assert found.loss == pytest.approx(plain, rel=1e-6)
     assert found.certificate.residual < 1e-4
 
@@ -68,7 +69,7 @@ def test_the_learned_gain_is_where_the_loss_is_least():
 
 def test_one_head_is_a_network_of_attention():
     """The other model draws the same tokens, target and noise of a seed, and minimises the same loss by other code."""
-    shared = {"alpha": 0.6, "noise": 0.2}
+    shared: dict[str, Any] = {"alpha": 0.6, "noise": 0.2}
     there = ps.simulate(
         ps.attention(HALF, weight_decay=0.05, **shared),
         d=16,
