@@ -120,6 +120,9 @@ from .models.multi_index.problem import MultiIndexProblem, committee, multi_inde
 from .models.multi_index.theory.scaling import MultiIndexScaling
 from .models.multi_index.theory.solution import MultiIndexSolution
 from .models.multi_index.thresholds import MultiIndexThresholds
+from .models.multihead.experiment.ensemble import MultiheadEnsemble
+from .models.multihead.problem import MultiheadProblem, multihead_attention
+from .models.multihead.theory.solution import MultiheadSolution
 from .models.pooling.classes import AlignedTokens, CorrelatedTokens, TokenClasses
 from .models.pooling.experiment.ensemble import PoolingEnsemble
 from .models.pooling.experiment.principal import PrincipalDirection
@@ -305,6 +308,9 @@ __all__ = [
     "MultiIndexScaling",
     "MultiIndexSolution",
     "MultiIndexThresholds",
+    "MultiheadEnsemble",
+    "MultiheadProblem",
+    "MultiheadSolution",
     "NamedProblem",
     "NestedLink",
     "NetworkAlignment",
@@ -426,6 +432,7 @@ __all__ = [
     "low_rank_error",
     "low_rank_rank",
     "multi_index",
+    "multihead_attention",
     "network_alignment",
     "noise_sensitivity",
     "optimal_regularization",

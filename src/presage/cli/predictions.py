@@ -121,7 +121,7 @@ def _numbers(answer: Any) -> dict[str, numbers.Measured | float]:
     if solution is not answer:
         found[answer.name] = float(answer.value)
     bars = solution.error_bars
-    for name in dict.fromkeys([*by_name(solution.observables), *bars]):
+    for name in dict.fromkeys([*by_name(solution.known_observables), *bars]):
         value = float(getattr(solution, name))
         found[name] = numbers.Measured(value, float(bars[name])) if name in bars else value
     return found
@@ -131,7 +131,7 @@ def _emit_answer(given: Given, answer: Any, *, json: bool, csv: bool) -> None:
     """A table of an answer: each observable with its error bar and its meaning."""
     found, caveats = _numbers(answer), [*given.idle, *answer.caveats]
     row = with_caveats(found, caveats)
-    meanings = {one.name: one.words for one in getattr(answer, "solution", answer).observables}
+    meanings = {one.name: one.words for one in getattr(answer, "solution", answer).known_observables}
     if hasattr(answer, "solution"):
         meanings = {answer.name: "of least test error", **meanings}
 
@@ -249,7 +249,7 @@ def _rows(
     out = console(stderr=True)
     bar = with_progress(solved(), len(values), words="solving", unit="points", show=out.is_terminal, console=out)
     rows = list(bar)
-    return rows, () if before is None else getattr(before, "solution", before).observables
+    return rows, () if before is None else getattr(before, "solution", before).known_observables
 
 
 def _with_bayes(given: Given, name: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import sqrt
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 import scipy
 
 from presage.laws.spectral_law import Floats
+
+State = TypeVar("State", bound=tuple[Floats, ...])  # a named tuple of arrays
 
 
 class Overlaps(NamedTuple):
@@ -34,10 +36,10 @@ class Conjugates(NamedTuple):
     ridge: Floats  # k x k: second derivative of the price in the weights of a coordinate
 
 
-class Settled(NamedTuple):
+class Settled(NamedTuple, Generic[State]):
     """Where an iteration came to rest."""
 
-    overlaps: Overlaps
+    overlaps: State
     steps: int
     residual: float  # largest change of an entry in the last step, relative to the largest entry of its matrix
 
@@ -58,14 +60,14 @@ def overlaps_of(conjugates: Conjugates, q_0: Floats) -> Overlaps:
 
 
 def settled(
-    start: Overlaps,
-    step: Callable[[Overlaps], Overlaps],
-    allowed: Callable[[Overlaps], bool],
+    start: State,
+    step: Callable[[State], State],
+    allowed: Callable[[State], bool],
     *,
     tol: float,
     most: int,
     memory: int = 4,
-) -> Settled:
+) -> Settled[State]:
     """Repeat a step until nothing moves by more than `tol`, or `most` times, in fewer of them than it would take alone.
 
     The next place is where the last few steps, made straight, would vanish: the combination of the last `memory` places
@@ -75,11 +77,11 @@ def settled(
     shapes = [part.shape for part in start]
     cuts = np.cumsum([part.size for part in start])[:-1]
 
-    def flat(overlaps: Overlaps) -> Floats:
+    def flat(overlaps: State) -> Floats:
         return np.concatenate([part.ravel() for part in overlaps])
 
-    def whole(x: Floats) -> Overlaps:
-        return Overlaps(*(part.reshape(shape) for part, shape in zip(np.split(x, cuts), shapes, strict=True)))
+    def whole(x: Floats) -> State:
+        return type(start)(*(part.reshape(shape) for part, shape in zip(np.split(x, cuts), shapes, strict=True)))
 
     now, residual = start, np.inf
     places: list[Floats] = []
@@ -102,7 +104,7 @@ def settled(
     return Settled(now, most, residual)
 
 
-def change(old: Overlaps, new: Overlaps) -> float:
+def change(old: State, new: State) -> float:
     """Largest difference of an entry, relative to the largest of its matrix."""
     sizes = (np.max(np.abs(b - a)) / max(float(np.max(np.abs(b))), 1e-300) for a, b in zip(old, new, strict=True))
     return float(np.max([*sizes]))

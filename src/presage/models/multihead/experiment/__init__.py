@@ -1,0 +1,1 @@
+"""The second witness: sequences drawn at finite size, heads trained together, and what they show measured."""

@@ -1,0 +1,1 @@
+"""Predictions: state evolution of several matrices at once."""

@@ -1,0 +1,34 @@
+"""Predictions for several heads beside trained networks of two sizes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import presage as ps
+
+LAW = ps.MarchenkoPastur(0.5)
+CASES = {
+    "one head with a gain": (
+        ps.multihead_attention(LAW, alpha=0.5, weight_decay=0.2, noise=0.5, n_heads=1, target_gain=1.5),
+        {20: 12, 40: 8},
+    ),
+    "side by side": (ps.multihead_attention(LAW, alpha=0.5, weight_decay=0.05, noise=0.2), {20: 8, 40: 4}),
+    "summed": (ps.multihead_attention(LAW, alpha=0.5, weight_decay=0.1, noise=0.2, combine="sum"), {20: 12, 40: 8}),
+    "averaged": (ps.multihead_attention(LAW, alpha=2.0, weight_decay=0.01, noise=0.2, combine="mean"), {20: 10, 40: 5}),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_theory_and_networks_agree(name):
+    problem, sizes = CASES[name]
+    ensembles = [ps.simulate(problem, d=d, seeds=seeds, processes=1) for d, seeds in sizes.items()]
+    answer = ps.solve(problem)
+    z = {row.name: row.z for row in ps.compare(answer, *ensembles).rows}
+    assert set(z) == {observable.name for observable in problem.model.measured if problem.has(observable)}
+    assert {name: value for name, value in z.items() if not abs(value) < 3.0} == {}
+    if name == "one head with a gain":  # networks tell another gain apart
+        wrong = replace(answer, gain=ps.solve(problem.replace(weight_decay=0.05)).gain)
+        assert abs(ps.compare(wrong, *ensembles)["gain"].z) > 3.0
