@@ -117,6 +117,12 @@ from .models.multi_index.problem import MultiIndexProblem, committee, multi_inde
 from .models.multi_index.theory.scaling import MultiIndexScaling
 from .models.multi_index.theory.solution import MultiIndexSolution
 from .models.multi_index.thresholds import MultiIndexThresholds
+from .models.multi_matrix.experiment.ensemble import MultiMatrixEnsemble
+from .models.multi_matrix.links import MatrixLink, OwnMatrixLink, PowersLink
+from .models.multi_matrix.message_passing import MatricesAMP
+from .models.multi_matrix.problem import MultiMatrixProblem, multi_matrix
+from .models.multi_matrix.targets import MatrixTargets
+from .models.multi_matrix.theory.solution import MultiMatrixSolution
 from .models.pooling.classes import AlignedTokens, CorrelatedTokens, TokenClasses
 from .models.pooling.experiment.ensemble import PoolingEnsemble
 from .models.pooling.experiment.principal import PrincipalDirection
@@ -290,7 +296,10 @@ __all__ = [
     "LoraThresholds",
     "LowDegreeFilter",
     "MarchenkoPastur",
+    "MatricesAMP",
+    "MatrixLink",
     "MatrixReport",
+    "MatrixTargets",
     "MeanPooling",
     "Model",
     "MultiIndexEnsemble",
@@ -298,6 +307,9 @@ __all__ = [
     "MultiIndexScaling",
     "MultiIndexSolution",
     "MultiIndexThresholds",
+    "MultiMatrixEnsemble",
+    "MultiMatrixProblem",
+    "MultiMatrixSolution",
     "NamedProblem",
     "NestedLink",
     "NetworkAlignment",
@@ -312,6 +324,7 @@ __all__ = [
     "Overlaps",
     "OwnFeatureLink",
     "OwnLink",
+    "OwnMatrixLink",
     "PairComparison",
     "Part",
     "Penalty",
@@ -327,6 +340,7 @@ __all__ = [
     "PosteriorAMP",
     "PowerLaw",
     "PowerLawScaling",
+    "PowersLink",
     "Prediction",
     "PrincipalDirection",
     "Problem",
@@ -417,6 +431,7 @@ __all__ = [
     "low_rank_error",
     "low_rank_rank",
     "multi_index",
+    "multi_matrix",
     "network_alignment",
     "noise_sensitivity",
     "optimal_regularization",

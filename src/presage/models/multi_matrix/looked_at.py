@@ -1,4 +1,4 @@
-"""A look at a function of a few numbers before it is a label's: its values, whether it is smooth, what it depends on."""
+"""A look at a function before labels are made of it: its values, whether it is smooth, what it depends on."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ REMEDY = "Use for example <link=PowersLink([1, 2])>, or <link=lambda z_1, z_2: z
 
 @np.errstate(all="ignore")
 def looked_at(link: Callable[[Floats], Any], matrices: int, name: str) -> None:
-    """Complain about a function without a number for every row, that is not finite, not smooth, or blind to a matrix."""
+    """Complain about a function without a number for every row, not finite, not smooth, or blind to a matrix."""
     _must_be_hashable(link, name)
     rng = np.random.default_rng(0)
     z = rng.standard_normal((LOOKED_AT, matrices))

@@ -20,8 +20,8 @@ RESPONSE = Number(
     "response of the matrices to begin with",
     above=0.0,
     at_most=100.0,
-    default=0.3,
-    example=0.3,
+    default=1.0,
+    example=1.0,
     reason="it is the variance that a quadratic form begins with",
 )
 

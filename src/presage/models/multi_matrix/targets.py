@@ -48,7 +48,7 @@ class MatrixTargets:
 
     @property
     def symmetric(self) -> tuple[bool, ...]:
-        """Whether each law is its own mirror image, so that matrices of it have no trace, and estimates of them none."""
+        """Whether each law is its own mirror image, so that its matrices have no trace, and estimates of them none."""
         return tuple(is_symmetric(law) for law in self.laws)
 
     @property

@@ -31,7 +31,8 @@ def message_passing(
     """Every iteration; `onsager` is for controls, which show that it must be one.
 
         omega = z - V f,   f = (p - omega)/V,   Lambda_h = -(2/d^2) sum_mu D_hh
-        Theta_h = (2/d) sum_mu f_h (x x' - 1)/sqrt(2d) + Lambda_h S_h,   S_h = shrink(Theta_h)/Lambda_h,   V_h = (2/d^2) div S_h
+        Theta_h = (2/d) sum_mu f_h (x x' - 1)/sqrt(2d) + Lambda_h S_h
+        S_h = shrink(Theta_h)/Lambda_h,   V_h = (2/d^2) div S_h
 
     f and V keep a part `damping` of the old; Lambda, which is what f gives way by, does likewise.
 

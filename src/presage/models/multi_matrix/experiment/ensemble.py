@@ -13,6 +13,10 @@ from presage.models.multi_matrix.declaration import MEASURED, measured_of
 from presage.protocol.ensemble import Ensemble
 from presage.protocol.observables import Observable
 
+FROM_NOTHING = (
+    "training began at random weights, and may sit in a worse minimum than the one that is predicted: see train_loss."
+)
+
 
 @final
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -31,7 +35,7 @@ class MultiMatrixEnsemble(Ensemble):
     overlaps: Floats = field(repr=False)  # <S_h, S_0k>/d, L x L of each seed
     residual: Floats = field(repr=False)  # what is left of the subgradient where training ended, relative
     converged: NDArray[np.bool_] = field(repr=False)
-    start: str = "random"
+    start: str = "target"
     n_test: int = 20_000
 
     observables = MEASURED
@@ -44,4 +48,9 @@ class MultiMatrixEnsemble(Ensemble):
 
     @property
     def conditions(self) -> dict[str, str]:
-        return {"training": "begun at the target"} if self.start == "target" else {}
+        return {"training": "begun at the target" if self.start == "target" else "begun at random weights"}
+
+    @property
+    def departures(self) -> tuple[str, ...]:
+        """Training from random weights may not reach the minimum that the theory is about."""
+        return (FROM_NOTHING,) if self.start == "random" else ()

@@ -25,7 +25,7 @@ from presage.training.lbfgs import LBFGS
 from presage.training.ordered_sums import one_blas_thread
 
 START = Choice(
-    "where L-BFGS begins", options=("random", "target"), reason="it begins at random weights or at the target"
+    "where L-BFGS begins", options=("target", "random"), reason="it begins at the target or at random weights"
 )
 
 
@@ -35,7 +35,7 @@ def simulate(
     d: int,
     seeds: int | Sequence[int] = 8,
     trainer: Trainer | None = None,
-    start: Literal["random", "target"] = "random",
+    start: Literal["target", "random"] = "target",
     n_test: int = 20_000,
     keep: str | Sequence[str] = (),
     processes: int | None = None,
@@ -49,7 +49,8 @@ def simulate(
         seeds: how many networks (seeds 0, 1, ...), or the seeds themselves.
         trainer: `LBFGS` (the default) finds a minimum of the training loss; `MatricesAMP` passes messages, from a part
             of the target.
-        start: where L-BFGS begins: at "random" weights, from which it may end in a worse minimum, or at the "target".
+        start: where L-BFGS begins: at the "target", which leads to the minimum that the theory is about, or at "random"
+            weights, from which training may end in a worse one.
         n_test: fresh samples for the test error.
         keep: "weights" keeps the matrices and those of the target, "history" the loss against the time; a list several.
         processes: how many networks are trained at a time; the numbers do not depend on it.
@@ -70,7 +71,7 @@ class MatricesSetting(Setting):
     problem: MultiMatrixProblem
     d: int
     trainer: Trainer
-    start: Literal["random", "target"]
+    start: Literal["target", "random"]
     n_test: int
 
     kind = MultiMatrixEnsemble
@@ -141,7 +142,7 @@ class MatricesSetting(Setting):
 
 
 def put_right(link: MatrixLink, S: Floats, S_0: Floats) -> tuple[list[int], Floats]:
-    """Order and signs of the matrices, among those that labels do not tell, that have the largest overlap with the target.
+    """Order and signs of the matrices, of those that labels do not tell, that have the largest overlap with the target.
 
     Equation: derived: ``g(s_h z_(o_h)) = g(z)`` leaves the loss alone, and with it what is learned.
     Checked: tests/models/multi_matrix/test_experiment.py::test_signs_and_order_are_put_right
@@ -162,7 +163,7 @@ def _setting(problem: MultiMatrixProblem, d: Any, trainer: Any, start: Any, n_te
         remedy="Leave it out, or use <trainer=MatricesAMP()>.",
     )
     START.checked("start", start)
-    if start == "target" and not isinstance(trainer, LBFGS):
+    if start == "random" and not isinstance(trainer, LBFGS):
         reason, remedy = "message passing begins at a part of the target of its own", "Give <m_0> to the trainer."
         raise checks.complaint("start", "be left out here", reason, start, remedy)
     d = checks.integer("d", d, at_least=4, reason="it is the dimension of a sample", remedy="Use <d=50>.")

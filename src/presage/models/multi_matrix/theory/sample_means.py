@@ -17,7 +17,7 @@ from presage.solving.vector_state_evolution import Overlaps
 
 
 class Hats(NamedTuple):
-    """What samples give: one number a matrix each; the off-diagonal ones vanish by the signs that labels do not tell."""
+    """What samples give, one number a matrix each: those between two vanish by signs that labels do not tell."""
 
     m_hat: Floats
     q_hat: Floats
@@ -49,7 +49,12 @@ def rule(matrices: int, points: int, seed: int) -> Floats:
 
 
 def sample_means(
-    problem: MultiMatrixProblem, overlaps: Overlaps, normals: Floats, guess: Floats | None = None, *, all_starts: bool = False
+    problem: MultiMatrixProblem,
+    overlaps: Overlaps,
+    normals: Floats,
+    guess: Floats | None = None,
+    *,
+    all_starts: bool = False,
 ) -> SampleMeans:
     """Hats of every matrix, and errors, by quadrature over the numbers of target and learner and the noise.
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from presage.laws.spectral_law import Floats
 from presage.models.multi_matrix.problem import MultiMatrixProblem
+from presage.models.multi_matrix.symmetries import invisible
 from presage.models.multi_matrix.theory.sample_means import Hats, SampleMeans, sample_means
 from presage.models.multi_matrix.theory.weight_side import Shrunk, shrunk
 from presage.protocol.errors import SolveError
@@ -89,5 +90,13 @@ def polished(
     if not found.residual <= tol:
         what = f"State evolution did not come to rest: overlaps still move by {found.residual:.1e}."
         raise SolveError(what, "Use more <alpha> or <weight_decay>: near a transition the iteration is slow.", found)
-    means = sample_means(problem, found.overlaps, normals, all_starts=True)
-    return FixedPoint(found.overlaps, means, weights_of(problem, means.hats), found.residual)
+    overlaps = with_signs_put_right(problem, found.overlaps)
+    means = sample_means(problem, overlaps, normals, all_starts=True)
+    return FixedPoint(overlaps, means, weights_of(problem, means.hats), found.residual)
+
+
+def with_signs_put_right(problem: MultiMatrixProblem, overlaps: Overlaps) -> Overlaps:
+    """The same with those signs of the matrices, of the ones that labels do not tell, with the largest overlaps."""
+    same = tuple(range(problem.matrices))
+    signs = [np.array(one.signs) for one in invisible(problem.link) if one.order == same]
+    return overlaps._replace(m=max((one * overlaps.m for one in signs), key=lambda m: float(m.sum())))
