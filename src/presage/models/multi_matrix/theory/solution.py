@@ -115,7 +115,7 @@ class MultiMatrixSolution(Prediction):
             said.append(f"no prediction for {named}: state evolution loses sight of it, from the target too.")
         if self.uninformed is None:
             said.append(
-                "hard phase: from an overlap of a tenth state evolution does not come to rest; the numbers are those of "
+                "hard phase: from an overlap of a tenth state evolution comes to no rest; the numbers are those of "
                 "a start near the target, and training from random weights may end higher."
             )
         elif self.is_hard:
