@@ -112,4 +112,4 @@ def test_theory_refuses_matrices_that_no_sign_tells_apart():
 def test_a_function_of_one_s_own_cannot_be_saved(tmp_path):
     own = problem(lambda z: z + 0.1 * z**3)
     with pytest.raises(ps.InputError, match="function"):
-        ps.solve(own, tol=1e-3).save(tmp_path / "own.json")
+        ps.simulate(own, d=6, seeds=1, n_test=10, processes=1).save(tmp_path / "own.json")

@@ -37,6 +37,6 @@ class MatricesAMP(Trainer):
 
     m_0: float = field(default=OVERLAP.default, metadata=declared(OVERLAP))
     v_0: float = field(default=RESPONSE.default, metadata=declared(RESPONSE))
-    tol: float = field(default=1e-4, metadata=declared(TOL))
+    tol: float = field(default=1e-5, metadata=declared(TOL))
     steps: int = field(default=300, metadata=declared(STEPS))
     damping: float = field(default=0.5, metadata=declared(DAMPING))

@@ -19,7 +19,7 @@ from presage.training.quasi_newton import quasi_newton
 
 SMALL = 0.3  # of random weights to start from, whose matrices are of order one
 ASIDE = 0.03  # of random weights beside those of the target, so that no direction begins at zero
-STATIONARY = 100.0  # the residual of a fit that has settled is at most this times `tol`
+STATIONARY = 1e-2  # what may be left of the slope where training has settled
 
 
 class Fit(NamedTuple):
@@ -56,7 +56,7 @@ def minimised(trainer: LBFGS, objective: Objective, target: Floats | None, rng: 
 
     steps = trainer.steps
     found = quasi_newton(value_and_gradient, W, steps=steps, evaluations=2 * steps, memory=trainer.memory, done=done)
-    return _fit(objective, matrices_of(found.X), trainer.tol, history, settled=True)
+    return _fit(objective, matrices_of(found.X), history, settled=True)
 
 
 def passed(trainer: MatricesAMP, objective: Objective, target: Floats) -> Fit:
@@ -70,12 +70,12 @@ def passed(trainer: MatricesAMP, objective: Objective, target: Floats) -> Fit:
         if moved <= trainer.tol:
             break
         before = S
-    return _fit(objective, S, trainer.tol, history, settled=moved <= trainer.tol)
+    return _fit(objective, S, history, settled=moved <= trainer.tol)
 
 
-def _fit(objective: Objective, S: Floats, tol: float, history: History, *, settled: bool) -> Fit:
+def _fit(objective: Objective, S: Floats, history: History, *, settled: bool) -> Fit:
     data = objective.at_S(S)
     residual, ranks = objective.certify(S)
-    converged = settled and residual <= STATIONARY * tol
+    converged = settled and residual <= STATIONARY
     loss = data.value + objective.penalty_at(S)
     return Fit(S, loss, data.value / len(objective.samples.y), residual, ranks, converged, history.rows)
