@@ -121,7 +121,6 @@ from .models.multi_matrix.experiment.ensemble import MultiMatrixEnsemble
 from .models.multi_matrix.links import MatrixLink, OwnMatrixLink, PowersLink
 from .models.multi_matrix.message_passing import MatricesAMP
 from .models.multi_matrix.problem import MultiMatrixProblem, multi_matrix
-from .models.multi_matrix.targets import MatrixTargets
 from .models.multi_matrix.theory.solution import MultiMatrixSolution
 from .models.pooling.classes import AlignedTokens, CorrelatedTokens, TokenClasses
 from .models.pooling.experiment.ensemble import PoolingEnsemble
@@ -299,7 +298,6 @@ __all__ = [
     "MatricesAMP",
     "MatrixLink",
     "MatrixReport",
-    "MatrixTargets",
     "MeanPooling",
     "Model",
     "MultiIndexEnsemble",

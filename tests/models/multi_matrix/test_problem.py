@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import presage as ps
+from presage.models.multi_matrix.mirror_images import is_symmetric
 from presage.models.multi_matrix.symmetries import invisible, sign_symmetries, untold_pairs
-from presage.models.multi_matrix.targets import is_symmetric
 
 LAW = ps.Semicircle()
 
@@ -27,13 +27,15 @@ def test_derivatives_by_differences_are_those_of_the_closed_form():
 
 def test_a_plain_function_and_one_law_for_all():
     one = problem(lambda z: z**2)
-    assert (one.matrices, len(one.target)) == (1, 1)
+    assert (one.matrices, one.laws) == (1, (LAW,))
     two = problem(lambda z_1, z_2: z_1 + z_2**2, [LAW, ps.MarchenkoPastur(0.5)])
     assert two.matrices == 2
-    assert two.target.symmetric == (True, False)
-    assert two.target.sizes == pytest.approx([1.0, 1.5])
-    assert problem(ps.PowersLink([1, 2])).target == ps.MatrixTargets([LAW, LAW])
-    assert problem(ps.PowersLink([1, 2])).replace(target=ps.Semicircle(2.0)).target.sizes == pytest.approx([2.0, 2.0])
+    assert two.laws == (LAW, ps.MarchenkoPastur(0.5))
+    assert two.sizes == pytest.approx([1.0, 1.5])
+    assert problem(ps.PowersLink([1, 2])).laws == (LAW, LAW)
+    assert problem(ps.PowersLink([1, 2])).replace(target=ps.Semicircle(2.0)).sizes == pytest.approx([2.0, 2.0])
+    assert two.replace(target=ps.Semicircle(2.0)).sizes == pytest.approx([2.0, 1.5])
+    assert two.replace(variance=3.0).sizes == pytest.approx([3.0, 1.5])
     assert problem(ps.PowersLink([1, 2])).samples(30) == 1800
     assert hash(problem(ps.PowersLink([1, 2]))) == hash(problem(ps.PowersLink()))
     assert problem(ps.PowersLink()).replace(powers=(2, 2)).link == ps.PowersLink([2, 2])
@@ -84,7 +86,7 @@ def test_functions_that_are_refused(link, text):
         ([LAW] * 4, "`target` must be a law or a list of 1 to 3 laws"),
         ([LAW, 1.0], "`target` must be a SpectralLaw"),
         ([LAW, ps.PointMasses([0.0])], "`target` must not be zero"),
-        ("mp", "`target` must be a MatrixTargets"),
+        ("mp", "`target` must be a SpectralLaw"),
     ],
 )
 def test_targets_that_are_refused(target, text):

@@ -14,17 +14,10 @@ MOST_MATRICES = 3
 HIGHEST_POWER = 4
 
 TARGET = Part(
-    "law of the eigenvalues of every matrix of the target",
+    "law of the eigenvalues of the matrices of the target",
     kind="presage.laws.spectral_law.SpectralLaw",
     example="PointMasses([-1.5, 0.0, 1.5], [0.2, 0.6, 0.2])",
     reason="a symmetric matrix has a law of eigenvalues",
-)
-TARGETS = Part(
-    "laws of the eigenvalues of the matrices of the target",
-    kind=f"{HERE}.targets.MatrixTargets",
-    example="MatrixTargets([Semicircle(), Semicircle()])",
-    reason="each matrix of the target has a law of eigenvalues",
-    noun="list of laws",
 )
 LINK = Part(
     "function of the quadratic forms that a label is",

@@ -6,13 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, final
 
-from presage.laws.spectral_law import SpectralLaw
-from presage.models.multi_matrix.declaration import ALPHA, LINK, MODEL, NOISE, TARGETS, WEIGHT_DECAY
+import numpy as np
+
+from presage.laws.spectral_law import Floats, SpectralLaw
+from presage.models.multi_matrix.declaration import ALPHA, LINK, MODEL, MOST_MATRICES, NOISE, TARGET, WEIGHT_DECAY
 from presage.models.multi_matrix.links import MatrixLink, as_link
-from presage.models.multi_matrix.targets import MatrixTargets, as_targets
 from presage.protocol import checks
 from presage.protocol.fields import declared
 from presage.protocol.problem import LearningProblem
+
+REMEDY = "Use for example <target=Semicircle()>, or a list of one law a matrix."
 
 
 @final
@@ -30,27 +33,28 @@ class MultiMatrixProblem(LearningProblem):
     of which the second part is ``d weight_decay`` times the sum of the absolute eigenvalues.
     """
 
-    target: MatrixTargets = field(metadata=declared(TARGETS))
+    target: SpectralLaw = field(metadata=declared(TARGET))
     link: MatrixLink = field(metadata=declared(LINK))
     alpha: float = field(metadata=declared(ALPHA))
     weight_decay: float = field(metadata=declared(WEIGHT_DECAY))
     noise: float = field(default=NOISE.default, metadata=declared(NOISE))
+    others: tuple[SpectralLaw, ...] = ()  # laws of the matrices after the first; none where all have the same
 
     model = MODEL
-    parts = ("link",)
-
-    def __post_init__(self) -> None:
-        count = self.link.matrices if isinstance(self.link, MatrixLink) else 1
-        object.__setattr__(self, "target", as_targets(self.target, count))
-        super().__post_init__()
+    parts = ("target", "link")
 
     def check_together(self) -> None:
-        if len(self.target) != self.link.matrices:
+        count = self.link.matrices
+        for law in (self.target, *self.others):
+            TARGET.checked("target", law)
+            if not law.second_moment > 0.0:
+                raise checks.complaint("target", "not be zero", "there is nothing to learn of it", law, REMEDY)
+        if self.others and len(self.others) != count - 1:
             raise checks.complaint(
                 "target",
-                f"be one law, or a list of {self.link.matrices} here",
-                f"the function has {self.link.matrices} number{'s' if self.link.matrices > 1 else ''}, one a matrix",
-                f"{len(self.target)} laws",
+                f"be one law, or a list of {count} here",
+                f"the function has {count} number{'s' if count > 1 else ''}, one a matrix",
+                f"{1 + len(self.others)} laws",
                 "Give a law for each, or a function of as many numbers.",
             )
 
@@ -62,9 +66,24 @@ class MultiMatrixProblem(LearningProblem):
         """Number L of matrices."""
         return self.link.matrices
 
+    @property
+    def laws(self) -> tuple[SpectralLaw, ...]:
+        """Law of the eigenvalues of every matrix."""
+        return (self.target, *self.others) if self.others else (self.target,) * self.matrices
+
+    @property
+    def sizes(self) -> Floats:
+        """``Q_0 = |S_0|_F^2/d`` of every matrix."""
+        return np.array([law.second_moment for law in self.laws])
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the laws have to say."""
+        return tuple(dict.fromkeys(line for law in self.laws for line in law.notes))
+
 
 def multi_matrix(
-    target: SpectralLaw | Sequence[SpectralLaw] | MatrixTargets,
+    target: SpectralLaw | Sequence[SpectralLaw],
     link: MatrixLink | Callable[..., Any],
     *,
     alpha: float,
@@ -76,5 +95,10 @@ def multi_matrix(
     `target` is a law of eigenvalues for each matrix, or one for all; `link` is a `MatrixLink`, or a function that is
     called with an array a matrix, as many as there are laws.
     """
-    count = len(target) if isinstance(target, list | tuple | MatrixTargets) else 1
-    return MultiMatrixProblem(target, as_link(link, count), alpha, weight_decay, noise)  # type: ignore[arg-type]
+    listed = isinstance(target, list | tuple)
+    if listed and not 1 <= len(target) <= MOST_MATRICES:
+        must = f"be a law or a list of 1 to {MOST_MATRICES} laws"
+        raise checks.complaint("target", must, "each matrix has a law of eigenvalues", target, REMEDY)
+    first, *others = target if listed else (target,)
+    link = as_link(link, 1 + len(others))
+    return MultiMatrixProblem(first, link, alpha, weight_decay, noise, tuple(others))

@@ -28,10 +28,10 @@ class MultiMatrixEnsemble(Ensemble):
     train_error: Floats = field(repr=False)  # squared error a training sample
     estimation_error_1: Floats = field(repr=False)  # |S_1 - S_01|_F^2/d
     rank_1: Floats = field(repr=False)
-    estimation_error_2: Floats | None = field(default=None, repr=False)  # of matrices that there are
-    rank_2: Floats | None = field(default=None, repr=False)
-    estimation_error_3: Floats | None = field(default=None, repr=False)
-    rank_3: Floats | None = field(default=None, repr=False)
+    estimation_error_2: Floats = field(repr=False)  # NaN of a matrix that is not there, as below
+    rank_2: Floats = field(repr=False)
+    estimation_error_3: Floats = field(repr=False)
+    rank_3: Floats = field(repr=False)
     overlaps: Floats = field(repr=False)  # <S_h, S_0k>/d, L x L of each seed
     residual: Floats = field(repr=False)  # what is left of the subgradient where training ended, relative
     converged: NDArray[np.bool_] = field(repr=False)

@@ -23,7 +23,7 @@ class Samples(NamedTuple):
 def draw_matrices(problem: MultiMatrixProblem, d: int, rng: np.random.Generator) -> Floats:
     """Matrices of the laws of the target with random eigenvectors, L x d x d."""
     found = []
-    for law in problem.target.laws:
+    for law in problem.laws:
         vectors = random_frame(d, d, rng)
         found.append((vectors * law.sample(d, rng)) @ vectors.T)
     return np.array(found)

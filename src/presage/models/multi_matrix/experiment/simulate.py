@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import nan
 from typing import Any, Literal, final
 
 import numpy as np
 
 from presage.laws.spectral_law import Floats
+from presage.models.multi_matrix.declaration import MOST_MATRICES
 from presage.models.multi_matrix.experiment.ensemble import MultiMatrixEnsemble
 from presage.models.multi_matrix.experiment.objective import Objective
 from presage.models.multi_matrix.experiment.samples import draw_matrices, draw_samples, quadratic_forms
@@ -128,8 +130,10 @@ class MatricesSetting(Setting):
             "residual": fit.residual,
             "converged": fit.converged,
         }
-        for h, (one, target, rank) in enumerate(zip(S, S_0, ranks, strict=True), start=1):
-            values |= {f"estimation_error_{h}": float(np.sum((one - target) ** 2)) / d, f"rank_{h}": float(rank)}
+        errors = np.sum((S - S_0) ** 2, axis=(1, 2)) / d
+        for h in range(MOST_MATRICES):  # a matrix that is not there has no number
+            error, rank = (errors[h], ranks[h]) if h < len(S) else (nan, nan)
+            values |= {f"estimation_error_{h + 1}": float(error), f"rank_{h + 1}": float(rank)}
         stopped = f"training stopped where a relative {fit.residual:.1e} of the slope is left."
         kept = {"weights": S, "targets": S_0, "history": fit.history}
         return Outcome(seed, values, () if fit.converged else (stopped,), kept)

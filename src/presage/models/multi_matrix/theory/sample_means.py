@@ -68,7 +68,7 @@ def sample_means(
     Checked: tests/models/multi_matrix/test_state_evolution.py::test_hats_between_matrices_vanish
     """
     link, alpha, count = problem.link, problem.alpha, problem.matrices
-    Q_0, (m, q, V) = problem.target.sizes, overlaps
+    Q_0, (m, q, V) = problem.sizes, overlaps
     z_0 = np.sqrt(Q_0) * normals[:, :count]
     beside = np.sqrt(np.maximum(q - m * m / Q_0, 0.0))
     z = m / Q_0 * z_0 + beside * normals[:, count : 2 * count]

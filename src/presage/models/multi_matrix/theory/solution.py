@@ -10,7 +10,8 @@ from typing import final
 import numpy as np
 
 from presage.laws.spectral_law import Floats
-from presage.models.multi_matrix.declaration import MEASURED, measured_of
+from presage.models.multi_matrix.declaration import measured_of
+from presage.models.multi_matrix.mirror_images import is_symmetric
 from presage.models.multi_matrix.problem import MultiMatrixProblem
 from presage.models.multi_matrix.symmetries import invisible, untold_pairs
 from presage.models.multi_matrix.theory.sample_means import rule
@@ -66,17 +67,15 @@ class MultiMatrixSolution(Prediction):
     estimation_error_3: float = nan
     rank_3: float = nan
 
-    observables = MEASURED
-
     @property
-    def known_observables(self) -> tuple[Observable, ...]:
+    def observables(self) -> tuple[Observable, ...]:  # type: ignore[override]
         """Those of the matrices that there are."""
         return measured_of(self.problem.matrices)
 
     @property
     def compared(self) -> tuple[str, ...]:  # type: ignore[override]
         """All of them."""
-        return tuple(observable.name for observable in self.known_observables)
+        return tuple(observable.name for observable in self.observables)
 
     @property
     def error_bars(self) -> Mapping[str, float]:
@@ -98,7 +97,7 @@ class MultiMatrixSolution(Prediction):
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        said = [*self.problem.target.notes, STATUS]
+        said = [*self.problem.notes, STATUS]
         if not self.is_claimed:
             said.append(
                 f"no prediction: {self.several:.1%} of the samples have several minima, and training makes them jump "
@@ -107,7 +106,7 @@ class MultiMatrixSolution(Prediction):
             )
         unseen = [
             h + 1
-            for h, (m, q, size) in enumerate(zip(self.m, self.q, self.problem.target.sizes, strict=True))
+            for h, (m, q, size) in enumerate(zip(self.m, self.q, self.problem.sizes, strict=True))
             if not m * m > UNSEEN * q * size
         ]
         if unseen:
@@ -203,13 +202,13 @@ def must_keep_matrices_apart(problem: MultiMatrixProblem) -> None:
             problem.link,
             "Use for example <link=PowersLink([1, 2])>, or train networks by <simulate()>.",
         )
-    skewed = [h + 1 for h, symmetric in enumerate(problem.target.symmetric) if not symmetric]
+    skewed = [h + 1 for h, law in enumerate(problem.laws) if not is_symmetric(law)]
     if len(skewed) > 1:
         raise checks.complaint(
             "target",
             "have laws that are their own mirror images, but for one at the most",
             f"matrices {skewed[0]} and {skewed[1]} and their estimates may have traces, and then overlap by chance",
-            problem.target,
+            problem.laws,
             "Use for example <target=Semicircle()>, or PointMasses with masses at x and -x.",
         )
 
@@ -223,7 +222,7 @@ def observed(problem: MultiMatrixProblem, found: FixedPoint) -> dict[str, float]
     Checked: tests/models/multi_matrix/test_check_values.py::test_two_atoms
     """
     m, q, _ = found.overlaps
-    errors = problem.target.sizes - 2.0 * m + q
+    errors = problem.sizes - 2.0 * m + q
     nuclear = sum(one.nuclear for one in found.weights)
     values = {
         "test_error": found.means.test_error,

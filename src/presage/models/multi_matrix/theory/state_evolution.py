@@ -34,13 +34,13 @@ class FixedPoint(NamedTuple):
 
 def start(problem: MultiMatrixProblem, part: float) -> Overlaps:
     """Matrices of which the target is so large a part of their overlap: the squared size is the same part of it."""
-    sizes = problem.target.sizes
+    sizes = problem.sizes
     return Overlaps(part * sizes, part * sizes, np.full(len(sizes), RESPONSE))
 
 
 def weights_of(problem: MultiMatrixProblem, hats: Hats) -> tuple[Shrunk, ...]:
     """Every matrix for itself, given what samples say of it."""
-    given = zip(problem.target.laws, hats.m_hat, hats.q_hat, hats.v_hat, strict=True)
+    given = zip(problem.laws, hats.m_hat, hats.q_hat, hats.v_hat, strict=True)
     return tuple(shrunk(law, float(m), float(q), float(v), problem.weight_decay) for law, m, q, v in given)
 
 
@@ -83,7 +83,7 @@ def polished(
 
     def allowed(overlaps: Overlaps) -> bool:
         m, q, v = overlaps
-        sizes = problem.target.sizes
+        sizes = problem.sizes
         return bool(np.all(q > 0.0) and np.all(v > 0.0) and np.all(m * m <= q * sizes * (1.0 + 1e-9)))
 
     found = settled(near, step, allowed, tol=tol, most=POLISHED)

@@ -11,7 +11,7 @@ import numpy as np
 from presage.laws.discrete_law import DiscreteLaw
 from presage.laws.point_masses import PointMasses
 from presage.laws.spectral_law import Atoms, Complexes, Floats, SpectralLaw
-from presage.models.multi_matrix.targets import is_symmetric
+from presage.models.multi_matrix.mirror_images import is_symmetric
 from presage.spectra.symmetric.functionals import Functionals, functionals
 
 UNSEEN = 1e-7  # of the noise or of the threshold: a signal below it is none
