@@ -27,7 +27,7 @@ def test_one_matrix_and_a_linear_label():
 
 @pytest.mark.slow
 def test_two_matrices():
-    trained = [ps.simulate(PROBLEM, d=d, seeds=seeds, processes=1) for d, seeds in ((28, 8), (42, 6))]
+    trained = [ps.simulate(PROBLEM, d=d, seeds=seeds, processes=1) for d, seeds in ((24, 8), (40, 5))]
     assert furthest(ps.compare(solution(), *trained)) < 3.0
     assert np.abs(np.mean(trained[1].overlaps, axis=0)[0, 1]) < 0.1
     wrong = ps.solve(PROBLEM.replace(weight_decay=0.5 * np.sqrt(2.0)), tol=1e-4)
@@ -39,7 +39,7 @@ def test_two_matrices():
 def test_a_square():
     """Of ``y = z^2`` labels do not tell the sign of the matrix; it is found from near the target."""
     problem = ps.multi_matrix(TWO_ATOMS, ps.PowersLink([2]), alpha=1.5, weight_decay=0.5, noise=0.25)
-    trained = [ps.simulate(problem, d=d, seeds=6, processes=1) for d in (24, 40)]
+    trained = [ps.simulate(problem, d=d, seeds=6, processes=1) for d in (20, 32)]
     assert furthest(ps.compare(ps.solve(problem), *trained)) < 3.0
 
 

@@ -61,7 +61,7 @@ def simulate(
     Returns:
         The observables of `MultiMatrixSolution`, one entry a seed. A seed that fails is in `failures` with the reason.
     """
-    setting = _setting(problem, d, LBFGS(tol=1e-4) if trainer is None else trainer, start, n_test)
+    setting = _setting(problem, d, LBFGS() if trainer is None else trainer, start, n_test)
     return train_ensemble(setting, seeds, processes=processes, progress=progress, keep=keep)  # type: ignore[return-value]
 
 
