@@ -29,6 +29,7 @@ def test_status_and_starts_are_told():
     found = solution()
     assert found.is_claimed
     assert not found.is_hard
+    assert found.uninformed is not None
     assert found.uninformed["train_loss"] == pytest.approx(found.informed["train_loss"], rel=1e-4)
     assert found.caveats[0].startswith("exact as state evolution is: replica symmetry")
     assert any(line.startswith("labels do not tell the sign of S_2") for line in found.caveats)
@@ -76,4 +77,4 @@ def test_two_fixed_points_are_reported():
     told = next(line for line in found.caveats if line.startswith("hard phase: there are two fixed points"))
     assert "those of the informed one" in told
     assert f"train_loss {found.uninformed['train_loss']:.4g}" in told
-    assert {one.name for one in found.known_observables} >= {"estimation_error_3", "rank_3"}
+    assert {one.name for one in found.observables} >= {"estimation_error_3", "rank_3"}

@@ -25,7 +25,7 @@ from presage.spectra.symmetric.free import FreeConvolution
 from tests.models.multi_matrix.instance import PROBLEM, TWO_ATOMS
 from tests.page_formulas import evaluates
 
-D = 12
+D = 8
 
 
 def forms(X, S):

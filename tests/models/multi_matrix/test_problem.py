@@ -37,8 +37,8 @@ def test_a_plain_function_and_one_law_for_all():
     assert two.replace(target=ps.Semicircle(2.0)).sizes == pytest.approx([2.0, 1.5])
     assert two.replace(variance=3.0).sizes == pytest.approx([3.0, 1.5])
     assert problem(ps.PowersLink([1, 2])).samples(30) == 1800
-    assert hash(problem(ps.PowersLink([1, 2]))) == hash(problem(ps.PowersLink()))
-    assert problem(ps.PowersLink()).replace(powers=(2, 2)).link == ps.PowersLink([2, 2])
+    assert hash(problem(ps.PowersLink([1, 2]))) == hash(problem(ps.PowersLink((1, 2))))
+    assert problem(ps.PowersLink([1, 2])).replace(powers=(2, 2)).link == ps.PowersLink([2, 2])
 
 
 def test_signs_and_orders_that_labels_do_not_tell():

@@ -5,6 +5,8 @@ Nothing heavy is imported here: `presage --help` reads it.
 
 from __future__ import annotations
 
+from typing import Any, final
+
 from presage.protocol.fields import Form, Number, Part
 from presage.protocol.model import Model, NamedProblem
 from presage.protocol.observables import Observable
@@ -27,9 +29,8 @@ LINK = Part(
     noun="function",
     forms={
         "powers": Form(
-            "powers:P_1,P_2,...", "powers:1,2", "sum of powers, one a matrix", "PowersLink", 1, MOST_MATRICES, True
+            "powers:P_1,P_2,...", "powers:1,2", "z_1^P_1 + z_2^P_2 + ...", "PowersLink", 1, MOST_MATRICES, True
         ),
-        "sum-of-square": Form("sum-of-square", "sum-of-square", "z_1 + z_2^2", "PowersLink", 0, 0),
     },
 )
 ALPHA = Number(
@@ -111,9 +112,13 @@ OF_MATRICES = tuple(of_matrix(h) for h in range(1, MOST_MATRICES + 1))
 MEASURED = (*OF_ALL, *(one for pair in OF_MATRICES for one in pair))
 
 
-def measured_of(matrices: int) -> tuple[Observable, ...]:
-    """The observables of a problem with so many matrices."""
-    return (*OF_ALL, *(one for pair in OF_MATRICES[:matrices] for one in pair))
+@final
+class OfTheMatrices:
+    """Observables of a result: those of the matrices of its problem; of its class, those of as many as there may be."""
+
+    def __get__(self, result: Any, kind: type) -> tuple[Observable, ...]:
+        matrices = MOST_MATRICES if result is None else result.problem.matrices
+        return (*OF_ALL, *(one for pair in OF_MATRICES[:matrices] for one in pair))
 
 
 MODEL = Model(
@@ -136,7 +141,6 @@ MODEL = Model(
             "y = g(z_1, ..., z_L) + noise, z_h = (x'S_h x - Tr S_h)/sqrt(2d): a function of several quadratic forms",
             f"{HERE}.problem:multi_matrix",
             {"target": TARGET, "link": LINK, "alpha": ALPHA, "weight_decay": WEIGHT_DECAY, "noise": NOISE},
-            begin={"noise": 0.25},
         ),
     ),
 )

@@ -73,9 +73,9 @@ def _step(z: Floats, h: int) -> Floats:
 @final
 @dataclass(frozen=True)
 class PowersLink(MatrixLink):
-    """A sum of powers, ``z_1^p_1 + z_2^p_2 + ...``; ``z_1 + z_2^2`` unless told otherwise."""
+    """A sum of powers, ``z_1^p_1 + z_2^p_2 + ...``: ``PowersLink([1, 2])`` is ``z_1 + z_2^2``."""
 
-    powers: Any = (1, 2)  # kept as a tuple of whole numbers
+    powers: Any  # kept as a tuple of whole numbers
 
     def __post_init__(self) -> None:
         reason, remedy = "each is the power of a number", "Use for example PowersLink([1, 2])."

@@ -95,10 +95,8 @@ def multi_matrix(
     `target` is a law of eigenvalues for each matrix, or one for all; `link` is a `MatrixLink`, or a function that is
     called with an array a matrix, as many as there are laws.
     """
-    listed = isinstance(target, list | tuple)
-    if listed and not 1 <= len(target) <= MOST_MATRICES:
+    laws: Any = target if isinstance(target, list | tuple) else (target,)
+    if not 1 <= len(laws) <= MOST_MATRICES:
         must = f"be a law or a list of 1 to {MOST_MATRICES} laws"
         raise checks.complaint("target", must, "each matrix has a law of eigenvalues", target, REMEDY)
-    first, *others = target if listed else (target,)
-    link = as_link(link, 1 + len(others))
-    return MultiMatrixProblem(first, link, alpha, weight_decay, noise, tuple(others))
+    return MultiMatrixProblem(laws[0], as_link(link, len(laws)), alpha, weight_decay, noise, tuple(laws[1:]))

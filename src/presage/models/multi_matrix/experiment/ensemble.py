@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from presage.laws.spectral_law import Floats
-from presage.models.multi_matrix.declaration import MEASURED, measured_of
+from presage.models.multi_matrix.declaration import OfTheMatrices
 from presage.protocol.ensemble import Ensemble
-from presage.protocol.observables import Observable
 
 FROM_NOTHING = (
     "training began at random weights, and may sit in a worse minimum than the one that is predicted: see train_loss."
@@ -38,13 +37,8 @@ class MultiMatrixEnsemble(Ensemble):
     start: str = "target"
     n_test: int = 20_000
 
-    observables = MEASURED
+    observables = OfTheMatrices()
     also_measured = ("residual",)
-
-    @property
-    def measured(self) -> tuple[Observable, ...]:
-        """Those of the matrices that there are."""
-        return measured_of(self.problem.matrices)
 
     @property
     def conditions(self) -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import final
 import numpy as np
 
 from presage.laws.spectral_law import Floats
-from presage.models.multi_matrix.declaration import measured_of
+from presage.models.multi_matrix.declaration import OfTheMatrices
 from presage.models.multi_matrix.mirror_images import is_symmetric
 from presage.models.multi_matrix.problem import MultiMatrixProblem
 from presage.models.multi_matrix.symmetries import invisible, untold_pairs
@@ -25,7 +25,6 @@ from presage.models.multi_matrix.theory.state_evolution import (
 )
 from presage.protocol import checks
 from presage.protocol.errors import SolveError
-from presage.protocol.observables import Observable
 from presage.protocol.prediction import Prediction
 from presage.protocol.trainer import TOL
 from presage.solving.vector_state_evolution import change, mean_and_bar
@@ -67,10 +66,7 @@ class MultiMatrixSolution(Prediction):
     estimation_error_3: float = nan
     rank_3: float = nan
 
-    @property
-    def observables(self) -> tuple[Observable, ...]:  # type: ignore[override]
-        """Those of the matrices that there are."""
-        return measured_of(self.problem.matrices)
+    observables = OfTheMatrices()
 
     @property
     def compared(self) -> tuple[str, ...]:  # type: ignore[override]
