@@ -70,7 +70,7 @@ def test_nothing_is_predicted_where_samples_jump():
 @pytest.mark.slow
 def test_two_fixed_points_are_reported():
     """Three matrices: from a tenth of the target state evolution ends in a far worse place."""
-    found = ps.solve(PROBLEM.replace(link=ps.PowersLink([1, 2, 2]), alpha=4.0))
+    found = ps.solve(PROBLEM.replace(link=ps.PowersLink(1, 2, 2), alpha=4.0))
     assert found.is_hard
     assert found.train_loss == pytest.approx(found.informed["train_loss"], rel=0.02)
     assert found.uninformed["train_loss"] > 5.0 * found.train_loss

@@ -77,7 +77,7 @@ def test_divergence_agrees_with_differences():
 
 def test_a_linear_label_is_trained_to_the_minimum_of_a_convex_loss():
     """Random weights and the target lead to one minimum, whose certificate is small."""
-    problem = ps.multi_matrix(ps.MarchenkoPastur(0.5), ps.PowersLink([1]), alpha=1.0, weight_decay=0.5, noise=0.25)
+    problem = ps.multi_matrix(ps.MarchenkoPastur(0.5), ps.PowersLink(1), alpha=1.0, weight_decay=0.5, noise=0.25)
     trained = [ps.simulate(problem, d=16, seeds=2, start=start, processes=1) for start in ("target", "random")]
     assert trained[0].train_loss == pytest.approx(trained[1].train_loss, rel=1e-5)
     assert trained[0].estimation_error_1 == pytest.approx(trained[1].estimation_error_1, rel=1e-2)
@@ -115,9 +115,9 @@ def test_message_passing_ends_in_a_stationary_point():
 
 def test_signs_and_order_are_put_right():
     S_0 = draw_matrices(PROBLEM, 12, np.random.default_rng(0))
-    order, signs = put_right(ps.PowersLink([2, 2]), np.array([-S_0[1], S_0[0]]), S_0)
+    order, signs = put_right(ps.PowersLink(2, 2), np.array([-S_0[1], S_0[0]]), S_0)
     assert (order, list(signs)) == ([1, 0], [1.0, -1.0])
-    order, signs = put_right(ps.PowersLink([1, 2]), np.array([-S_0[0], -S_0[1]]), S_0)
+    order, signs = put_right(ps.PowersLink(1, 2), np.array([-S_0[0], -S_0[1]]), S_0)
     assert (order, list(signs)) == ([0, 1], [1.0, -1.0])  # labels tell the sign of the first
 
 

@@ -144,7 +144,7 @@ def test_matrices_in_noise(law):
     assert found.v == pytest.approx(2.0 / v_hat * response, rel=1e-4)
     assert found.m == pytest.approx(scale * (both(lambda x, h: x * (x - c)) - 2.0 * delta**2 * response), rel=1e-4)
     assert found.nuclear == pytest.approx(scale * both(lambda x, h: x - c), rel=1e-4)
-    problem = ps.multi_matrix(law, ps.PowersLink([1]), alpha=1.5, weight_decay=lam, noise=0.3)
+    problem = ps.multi_matrix(law, ps.PowersLink(1), alpha=1.5, weight_decay=lam, noise=0.3)
     overlaps = Overlaps(*(np.array([getattr(found, name)]) for name in ("m", "q", "v")))
     normals = rule(1, 256, 0)
     values = observed(problem, FixedPoint(overlaps, sample_means(problem, overlaps, normals), (found,), 0.0))
@@ -161,7 +161,7 @@ def test_matrices_in_noise(law):
 )
 def test_message_passing():
     """Of a linear label ``l = 2 (y - omega)/(1 + 2 V)``: two iterations without damping, by hand."""
-    problem = ps.multi_matrix(TWO_ATOMS, ps.PowersLink([1]), alpha=1.5, weight_decay=0.3, noise=0.3)
+    problem = ps.multi_matrix(TWO_ATOMS, ps.PowersLink(1), alpha=1.5, weight_decay=0.3, noise=0.3)
     rng = np.random.default_rng(4)
     S_0 = draw_matrices(problem, D, rng)
     X, y = samples = draw_samples(problem, S_0, problem.samples(D), rng, 1)
@@ -188,7 +188,7 @@ def test_message_passing():
     *(rf"\#\{{i : s_i(S_{h}) \ne 0\}}/d" for h in (1, 2, 3)),
 )
 def test_what_networks_measure():
-    problem = PROBLEM.replace(link=ps.PowersLink([1, 2, 3]))
+    problem = PROBLEM.replace(link=ps.PowersLink(1, 2, 3))
     trained = ps.simulate(problem, d=D, seeds=1, n_test=50, keep="weights", processes=1)
     S, S_0 = trained.weights[0], trained.targets[0]
     for_target, for_data, _, for_test = streams(0, D)

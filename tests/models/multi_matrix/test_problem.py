@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import presage as ps
+from presage.models.multi_matrix.looked_at import looked_at
 from presage.models.multi_matrix.mirror_images import is_symmetric
 from presage.models.multi_matrix.symmetries import invisible, sign_symmetries, untold_pairs
 
@@ -17,7 +18,7 @@ def problem(link, target=LAW, **more):
 
 
 def test_derivatives_by_differences_are_those_of_the_closed_form():
-    known, own = ps.PowersLink([1, 2, 3]), ps.OwnMatrixLink(lambda a, b, c: a + b**2 + c**3, 3)
+    known, own = ps.PowersLink(1, 2, 3), ps.OwnMatrixLink(lambda a, b, c: a + b**2 + c**3, 3)
     z = 2.0 * np.random.default_rng(0).standard_normal((50, 3))
     for mine, closed in zip(own.derivatives(z), known.derivatives(z), strict=True):
         assert mine == pytest.approx(closed, rel=2e-6, abs=2e-6)
@@ -32,25 +33,25 @@ def test_a_plain_function_and_one_law_for_all():
     assert two.matrices == 2
     assert two.laws == (LAW, ps.MarchenkoPastur(0.5))
     assert two.sizes == pytest.approx([1.0, 1.5])
-    assert problem(ps.PowersLink([1, 2])).laws == (LAW, LAW)
-    assert problem(ps.PowersLink([1, 2])).replace(target=ps.Semicircle(2.0)).sizes == pytest.approx([2.0, 2.0])
+    assert problem(ps.PowersLink(1, 2)).laws == (LAW, LAW)
+    assert problem(ps.PowersLink(1, 2)).replace(target=ps.Semicircle(2.0)).sizes == pytest.approx([2.0, 2.0])
     assert two.replace(target=ps.Semicircle(2.0)).sizes == pytest.approx([2.0, 1.5])
     assert two.replace(variance=3.0).sizes == pytest.approx([3.0, 1.5])
-    assert problem(ps.PowersLink([1, 2])).samples(30) == 1800
-    assert hash(problem(ps.PowersLink([1, 2]))) == hash(problem(ps.PowersLink((1, 2))))
-    assert problem(ps.PowersLink([1, 2])).replace(powers=(2, 2)).link == ps.PowersLink([2, 2])
+    assert problem(ps.PowersLink(1, 2)).samples(30) == 1800
+    assert hash(problem(ps.PowersLink(1, 2))) == hash(problem(ps.PowersLink(1, 2)))
+    assert problem(ps.PowersLink(1, 2)).replace(power_1=2).link == ps.PowersLink(2, 2)
 
 
 def test_signs_and_orders_that_labels_do_not_tell():
-    assert set(sign_symmetries(ps.PowersLink([1, 2]))) == {(1, 1), (1, -1)}
-    assert set(sign_symmetries(ps.PowersLink([1, 3]))) == {(1, 1), (-1, -1)}  # both turn the sign of the label
+    assert set(sign_symmetries(ps.PowersLink(1, 2))) == {(1, 1), (1, -1)}
+    assert set(sign_symmetries(ps.PowersLink(1, 3))) == {(1, 1), (-1, -1)}  # both turn the sign of the label
     product = ps.OwnMatrixLink(lambda a, b: a * b, 2)
     assert len(sign_symmetries(product)) == 4
     assert untold_pairs(product) == ()
-    assert untold_pairs(ps.PowersLink([1, 1])) == ((0, 1),)
-    assert untold_pairs(ps.PowersLink([2, 1, 3])) == ((1, 2),)
-    assert len(invisible(ps.PowersLink([2, 2]))) == 8
-    assert len(invisible(ps.PowersLink([1, 2]))) == 2
+    assert untold_pairs(ps.PowersLink(1, 1)) == ((0, 1),)
+    assert untold_pairs(ps.PowersLink(2, 1, 3)) == ((1, 2),)
+    assert len(invisible(ps.PowersLink(2, 2))) == 8
+    assert len(invisible(ps.PowersLink(1, 2))) == 2
     assert {one.order for one in invisible(product)} == {(0, 1), (1, 0)}
 
 
@@ -91,24 +92,34 @@ def test_functions_that_are_refused(link, text):
 )
 def test_targets_that_are_refused(target, text):
     with pytest.raises(ps.InputError, match=text):
-        problem(ps.PowersLink([1, 2]), target)
+        problem(ps.PowersLink(1, 2), target)
 
 
-@pytest.mark.parametrize("powers", [[], [0], [1, 2, 3, 4], [1.5], "square", [5]])
+@pytest.mark.parametrize("powers", [(0,), (1.5,), ("square",), (1, 5), (1, 2, 3.5)])
 def test_powers_that_are_refused(powers):
-    with pytest.raises(ps.InputError, match="`powers` must"):
-        ps.PowersLink(powers)
+    with pytest.raises(ps.InputError, match=r"`power_[123]` must be a "):
+        ps.PowersLink(*powers)
+
+
+def test_powers_would_pass_the_look_that_they_are_spared():
+    for powers in ((1,), (4,), (1, 2), (3, 2, 4)):
+        looked_at(ps.PowersLink(*powers), len(powers), "link")
+
+
+def test_a_third_power_needs_a_second():
+    with pytest.raises(ps.InputError, match="`power_2` must be given beside power_3"):
+        ps.PowersLink(1, None, 2)
 
 
 def test_theory_refuses_matrices_that_no_sign_tells_apart():
     text = r"`link` must have a sign symmetry that tells z_1 from z_2: .*no law is known.*simulate\(problem\)"
     with pytest.raises(ps.InputError, match=text):
-        ps.solve(problem(ps.PowersLink([1, 1])))
+        ps.solve(problem(ps.PowersLink(1, 1)))
     with pytest.raises(ps.InputError, match="tells z_2 from z_3"):
         ps.solve(problem(lambda a, b, c: a**2 + np.sin(b + c), [LAW] * 3))
     text = "`target` must have laws that are their own mirror images, but for one at the most: matrices 1 and 2"
     with pytest.raises(ps.InputError, match=text):
-        ps.solve(problem(ps.PowersLink([1, 2]), ps.MarchenkoPastur(0.5)))
+        ps.solve(problem(ps.PowersLink(1, 2), ps.MarchenkoPastur(0.5)))
 
 
 def test_a_function_of_one_s_own_cannot_be_saved(tmp_path):

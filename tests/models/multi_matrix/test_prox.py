@@ -8,7 +8,7 @@ import pytest
 import presage as ps
 from presage.models.multi_matrix.prox import objective, proximal_points, responses
 
-SUM = ps.PowersLink([1, 2])
+SUM = ps.PowersLink(1, 2)
 
 
 def samples(count, matrices, seed=0):
@@ -54,7 +54,7 @@ def test_prox_against_brute_force():
 
 def test_several_minima_are_seen_and_the_lowest_is_kept():
     """Far above zero, ``y = h^2`` has a minimum on either side; the one on the side of z is lower."""
-    square = ps.PowersLink([2])
+    square = ps.PowersLink(2)
     y, z, V = np.array([9.0, 0.5]), np.array([[0.1], [2.0]]), np.array([1.0])
     found = proximal_points(square, y, z, V, [-z, z])
     assert list(found.several) == [1.0, 0.0]
@@ -65,7 +65,7 @@ def test_several_minima_are_seen_and_the_lowest_is_kept():
 
 
 def test_responses_agree_with_differences():
-    link = ps.PowersLink([1, 2, 3])
+    link = ps.PowersLink(1, 2, 3)
     z_0, z, _ = samples(40, 3, seed=5)
     V, y, step = np.array([0.1, 0.05, 0.01]), link(z_0), 1e-5
 

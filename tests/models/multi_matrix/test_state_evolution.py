@@ -33,7 +33,7 @@ def test_points_have_the_moments_of_a_gaussian():
 
 def test_a_linear_label_has_closed_hats():
     """Of ``y = z`` everything is linear: ``lam = 2 (y - z)/(1 + 2 V)``."""
-    problem = ps.multi_matrix(TWO_ATOMS, ps.PowersLink([1]), alpha=1.3, weight_decay=0.5, noise=0.4)
+    problem = ps.multi_matrix(TWO_ATOMS, ps.PowersLink(1), alpha=1.3, weight_decay=0.5, noise=0.4)
     m, q, V = 0.7, 0.6, 0.3
     means = sample_means(problem, Overlaps(*(np.array([one]) for one in (m, q, V))), rule(1, 256, 0))
     rate, error = 2.0 / (1.0 + 2.0 * V), 1.0 - 2.0 * m + q + 0.4
@@ -53,7 +53,7 @@ def test_hats_agree_with_their_stein_form():
 
 def test_the_stein_form_sees_jumps():
     """Large responses make two minima of ``y = z^2``: the second form of the mean is another number then."""
-    problem = ps.multi_matrix(TWO_ATOMS, ps.PowersLink([2]), alpha=1.0, weight_decay=0.5, noise=0.25)
+    problem = ps.multi_matrix(TWO_ATOMS, ps.PowersLink(2), alpha=1.0, weight_decay=0.5, noise=0.25)
     means = sample_means(
         problem, Overlaps(*(np.array([x]) for x in (0.1, 0.8, 3.0))), rule(1, POINTS, 0), all_starts=True
     )
@@ -63,7 +63,7 @@ def test_the_stein_form_sees_jumps():
 
 def test_hats_between_matrices_vanish():
     apart = np.mean([sample_means(PROBLEM, SOME, rule(2, POINTS, seed)).off_diagonal for seed in range(4)])
-    coupled = sample_means(PROBLEM.replace(link=ps.PowersLink([1, 1])), SOME, rule(2, POINTS, 0)).off_diagonal
+    coupled = sample_means(PROBLEM.replace(link=ps.PowersLink(1, 1)), SOME, rule(2, POINTS, 0)).off_diagonal
     assert apart < 0.01
     assert coupled > 0.9  # z_1 + z_2 shows one matrix, their sum
 

@@ -12,7 +12,7 @@ from presage.models.multi_matrix.experiment import amp
 from tests.models.multi_matrix.instance import PROBLEM, TWO_ATOMS, solution
 from tests.models.multi_matrix.test_experiment import drawn
 
-LINEAR = ps.multi_matrix(ps.MarchenkoPastur(0.5), ps.PowersLink([1]), alpha=1.0, weight_decay=0.5, noise=0.25)
+LINEAR = ps.multi_matrix(ps.MarchenkoPastur(0.5), ps.PowersLink(1), alpha=1.0, weight_decay=0.5, noise=0.25)
 
 
 def furthest(found):
@@ -38,7 +38,7 @@ def test_two_matrices():
 @pytest.mark.slow
 def test_a_square():
     """Of ``y = z^2`` labels do not tell the sign of the matrix; it is found from near the target."""
-    problem = ps.multi_matrix(TWO_ATOMS, ps.PowersLink([2]), alpha=1.5, weight_decay=0.5, noise=0.25)
+    problem = ps.multi_matrix(TWO_ATOMS, ps.PowersLink(2), alpha=1.5, weight_decay=0.5, noise=0.25)
     trained = [ps.simulate(problem, d=d, seeds=6, processes=1) for d in (20, 32)]
     assert furthest(ps.compare(ps.solve(problem), *trained)) < 3.0
 

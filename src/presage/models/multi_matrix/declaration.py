@@ -5,6 +5,7 @@ Nothing heavy is imported here: `presage --help` reads it.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, final
 
 from presage.protocol.fields import Form, Number, Part
@@ -21,16 +22,24 @@ TARGET = Part(
     example="PointMasses([-1.5, 0.0, 1.5], [0.2, 0.6, 0.2])",
     reason="a symmetric matrix has a law of eigenvalues",
 )
+POWER = Number(
+    "power of the number of the first matrix",
+    at_least=1,
+    at_most=HIGHEST_POWER,
+    whole=True,
+    example=1,
+    reason="it is the power of a number in a label, and higher ones have too heavy tails",
+    span=(1, HIGHEST_POWER),
+)
+FURTHER_POWER = replace(POWER, words="power of the number of a further matrix", optional=True, example=2)
 LINK = Part(
     "function of the quadratic forms that a label is",
     kind=f"{HERE}.links.MatrixLink",
-    example="PowersLink([1, 2])",
+    example="PowersLink(1, 2)",
     reason="a label is a function of one number a matrix",
     noun="function",
     forms={
-        "powers": Form(
-            "powers:P_1,P_2,...", "powers:1,2", "z_1^P_1 + z_2^P_2 + ...", "PowersLink", 1, MOST_MATRICES, True
-        ),
+        "powers": Form("powers:P_1,P_2,...", "powers:1,2", "z_1^P_1 + z_2^P_2 + ...", "PowersLink", 1, MOST_MATRICES),
     },
 )
 ALPHA = Number(

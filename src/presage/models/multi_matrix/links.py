@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from presage.laws.spectral_law import Floats
-from presage.models.multi_matrix.declaration import HIGHEST_POWER, MOST_MATRICES
+from presage.models.multi_matrix.declaration import FURTHER_POWER, MOST_MATRICES, POWER
 from presage.models.multi_matrix.looked_at import looked_at
 from presage.protocol import checks
-from presage.protocol.fields import Declared
+from presage.protocol.fields import Declared, declared
 
 STEP = 6e-4  # of differences, relative to one and the place: what is left of second ones is about 1e-7
 
@@ -73,19 +73,24 @@ def _step(z: Floats, h: int) -> Floats:
 @final
 @dataclass(frozen=True)
 class PowersLink(MatrixLink):
-    """A sum of powers, ``z_1^p_1 + z_2^p_2 + ...``: ``PowersLink([1, 2])`` is ``z_1 + z_2^2``."""
+    """A sum of powers, ``z_1^p_1 + z_2^p_2 + ...``: ``PowersLink(1, 2)`` is ``z_1 + z_2^2``."""
 
-    powers: Any  # kept as a tuple of whole numbers
+    power_1: int = field(metadata=declared(POWER))
+    power_2: int | None = field(default=None, metadata=declared(FURTHER_POWER))
+    power_3: int | None = field(default=None, metadata=declared(FURTHER_POWER))
 
-    def __post_init__(self) -> None:
-        reason, remedy = "each is the power of a number", "Use for example PowersLink([1, 2])."
-        given = checks.finite("powers", self.powers, reason=reason, remedy=remedy)
-        if given.ndim != 1 or not 1 <= len(given) <= MOST_MATRICES:
-            must = f"be a list of 1 to {MOST_MATRICES} powers"
-            raise checks.complaint("powers", must, reason, f"an array of shape {given.shape}", remedy)
-        ends = {"at_least": 1, "at_most": HIGHEST_POWER}
-        powers = [checks.integer("powers", one, reason=reason, remedy=remedy, **ends) for one in given]
-        object.__setattr__(self, "powers", tuple(powers))
+    def check_together(self) -> None:
+        if self.power_2 is None and self.power_3 is not None:
+            reason, remedy = "a third matrix comes after a second one", "Use for example PowersLink(1, 2, 2)."
+            raise checks.complaint("power_2", "be given beside power_3", reason, self.power_2, remedy)
+
+    def check_itself(self, name: str) -> None:
+        """Powers are smooth, and depend on every number: there is nothing to look at."""
+
+    @property
+    def powers(self) -> tuple[int, ...]:
+        """The powers of the numbers that there are."""
+        return tuple(one for one in (self.power_1, self.power_2, self.power_3) if one is not None)
 
     @property
     def matrices(self) -> int:

@@ -16,7 +16,7 @@ LINES, POINTS, FARTHEST = 24, 1200, 5.0  # along which kinks are looked for, in 
 SHARPER = 2.0  # by which the largest second difference may grow where steps are a quarter
 ROUNDING = 1e-6  # of the values: second differences below it show no kink
 FLAT = 1e-9  # relative change that is none
-REMEDY = "Use for example <link=PowersLink([1, 2])>, or <link=lambda z_1, z_2: z_1 + z_2**2>."
+REMEDY = "Use for example <link=PowersLink(1, 2)>, or <link=lambda z_1, z_2: z_1 + z_2**2>."
 
 
 @np.errstate(all="ignore")

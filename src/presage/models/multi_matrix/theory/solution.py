@@ -196,7 +196,7 @@ def must_keep_matrices_apart(problem: MultiMatrixProblem) -> None:
             f"without one, such as g(z_{h}, -z_{k}) = g(z_{h}, z_{k}) or its negative, the matrices are coupled and "
             "have to be shrunk together, for which no law is known",
             problem.link,
-            "Use for example <link=PowersLink([1, 2])>, or train networks by <simulate()>.",
+            "Use for example <link=PowersLink(1, 2)>, or train networks by <simulate()>.",
         )
     skewed = [h + 1 for h, law in enumerate(problem.laws) if not is_symmetric(law)]
     if len(skewed) > 1:
