@@ -188,7 +188,7 @@ def test_message_passing():
     *(rf"\#\{{i : s_i(S_{h}) \ne 0\}}/d" for h in (1, 2, 3)),
 )
 def test_what_networks_measure():
-    problem = PROBLEM.replace(link=ps.PowersLink(1, 2, 3))
+    problem = PROBLEM.replace(link=ps.PowersLink(1, 2, 2))
     trained = ps.simulate(problem, d=D, seeds=1, n_test=50, keep="weights", processes=1)
     S, S_0 = trained.weights[0], trained.targets[0]
     for_target, for_data, _, for_test = streams(0, D)

@@ -107,8 +107,9 @@ def test_powers_would_pass_the_look_that_they_are_spared():
 
 
 def test_a_third_power_needs_a_second():
-    with pytest.raises(ps.InputError, match="`power_2` must be given beside power_3"):
-        ps.PowersLink(1, None, 2)
+    assert ps.PowersLink(2, 0, 0).matrices == 1
+    with pytest.raises(ps.InputError, match="`power_2` must be at least 1 beside a power_3"):
+        ps.PowersLink(1, 0, 2)
 
 
 def test_theory_refuses_matrices_that_no_sign_tells_apart():

@@ -31,7 +31,14 @@ POWER = Number(
     reason="it is the power of a number in a label, and higher ones have too heavy tails",
     span=(1, HIGHEST_POWER),
 )
-FURTHER_POWER = replace(POWER, words="power of the number of a further matrix", optional=True, example=2)
+FURTHER_POWER = replace(
+    POWER,
+    words="power of the number of a further matrix, 0 where there is none",
+    at_least=0,
+    default=0,
+    example=2,
+    span=(0, HIGHEST_POWER),
+)
 LINK = Part(
     "function of the quadratic forms that a label is",
     kind=f"{HERE}.links.MatrixLink",

@@ -76,13 +76,13 @@ class PowersLink(MatrixLink):
     """A sum of powers, ``z_1^p_1 + z_2^p_2 + ...``: ``PowersLink(1, 2)`` is ``z_1 + z_2^2``."""
 
     power_1: int = field(metadata=declared(POWER))
-    power_2: int | None = field(default=None, metadata=declared(FURTHER_POWER))
-    power_3: int | None = field(default=None, metadata=declared(FURTHER_POWER))
+    power_2: int = field(default=FURTHER_POWER.default, metadata=declared(FURTHER_POWER))  # 0: no such matrix
+    power_3: int = field(default=FURTHER_POWER.default, metadata=declared(FURTHER_POWER))
 
     def check_together(self) -> None:
-        if self.power_2 is None and self.power_3 is not None:
+        if self.power_3 > 0 and not self.power_2 > 0:
             reason, remedy = "a third matrix comes after a second one", "Use for example PowersLink(1, 2, 2)."
-            raise checks.complaint("power_2", "be given beside power_3", reason, self.power_2, remedy)
+            raise checks.complaint("power_2", "be at least 1 beside a power_3", reason, self.power_2, remedy)
 
     def check_itself(self, name: str) -> None:
         """Powers are smooth, and depend on every number: there is nothing to look at."""
@@ -90,7 +90,7 @@ class PowersLink(MatrixLink):
     @property
     def powers(self) -> tuple[int, ...]:
         """The powers of the numbers that there are."""
-        return tuple(one for one in (self.power_1, self.power_2, self.power_3) if one is not None)
+        return tuple(one for one in (self.power_1, self.power_2, self.power_3) if one > 0)
 
     @property
     def matrices(self) -> int:
