@@ -25,6 +25,11 @@ def test_one_matrix_and_a_linear_label():
     assert furthest(ps.compare(ps.solve(LINEAR), *trained)) < 3.0
 
 
+def test_the_model_keeps_its_promises():
+    found = ps.check_model(LINEAR.replace(target=ps.Semicircle()), d=(10, 20))
+    assert found.ok, str(found)
+
+
 @pytest.mark.slow
 def test_two_matrices():
     trained = [ps.simulate(PROBLEM, d=d, seeds=seeds, processes=1) for d, seeds in ((24, 8), (40, 5))]

@@ -22,6 +22,13 @@ TARGET = Part(
     example="PointMasses([-1.5, 0.0, 1.5], [0.2, 0.6, 0.2])",
     reason="a symmetric matrix has a law of eigenvalues",
 )
+OTHERS = Part(
+    "laws of the eigenvalues of the matrices after the first, none where all have the same",
+    kind="builtins.tuple",
+    example="(Semicircle(),)",
+    reason="there is a law for each matrix after the first, or one for all",
+    noun="list of laws",
+)
 POWER = Number(
     "power of the number of the first matrix",
     at_least=1,

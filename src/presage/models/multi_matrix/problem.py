@@ -9,7 +9,16 @@ from typing import Any, final
 import numpy as np
 
 from presage.laws.spectral_law import Floats, SpectralLaw
-from presage.models.multi_matrix.declaration import ALPHA, LINK, MODEL, MOST_MATRICES, NOISE, TARGET, WEIGHT_DECAY
+from presage.models.multi_matrix.declaration import (
+    ALPHA,
+    LINK,
+    MODEL,
+    MOST_MATRICES,
+    NOISE,
+    OTHERS,
+    TARGET,
+    WEIGHT_DECAY,
+)
 from presage.models.multi_matrix.links import MatrixLink, as_link
 from presage.protocol import checks
 from presage.protocol.fields import declared
@@ -38,7 +47,7 @@ class MultiMatrixProblem(LearningProblem):
     alpha: float = field(metadata=declared(ALPHA))
     weight_decay: float = field(metadata=declared(WEIGHT_DECAY))
     noise: float = field(default=NOISE.default, metadata=declared(NOISE))
-    others: tuple[SpectralLaw, ...] = ()  # laws of the matrices after the first; none where all have the same
+    others: tuple[SpectralLaw, ...] = field(default=(), metadata=declared(OTHERS))
 
     model = MODEL
     parts = ("target", "link")
