@@ -120,6 +120,11 @@ from .models.multi_index.problem import MultiIndexProblem, committee, multi_inde
 from .models.multi_index.theory.scaling import MultiIndexScaling
 from .models.multi_index.theory.solution import MultiIndexSolution
 from .models.multi_index.thresholds import MultiIndexThresholds
+from .models.multi_matrix.experiment.ensemble import MultiMatrixEnsemble
+from .models.multi_matrix.links import MatrixLink, OwnMatrixLink, PowersLink
+from .models.multi_matrix.message_passing import MatricesAMP
+from .models.multi_matrix.problem import MultiMatrixProblem, multi_matrix
+from .models.multi_matrix.theory.solution import MultiMatrixSolution
 from .models.multihead.experiment.ensemble import MultiheadEnsemble
 from .models.multihead.problem import MultiheadProblem, multihead_attention
 from .models.multihead.theory.solution import MultiheadSolution
@@ -298,8 +303,10 @@ __all__ = [
     "LoraThresholds",
     "LowDegreeFilter",
     "MarchenkoPastur",
+    "MatricesAMP",
     "MatrixDescent",
     "MatrixFlow",
+    "MatrixLink",
     "MatrixReport",
     "MeanPooling",
     "Model",
@@ -308,6 +315,9 @@ __all__ = [
     "MultiIndexScaling",
     "MultiIndexSolution",
     "MultiIndexThresholds",
+    "MultiMatrixEnsemble",
+    "MultiMatrixProblem",
+    "MultiMatrixSolution",
     "MultiheadEnsemble",
     "MultiheadProblem",
     "MultiheadSolution",
@@ -325,6 +335,7 @@ __all__ = [
     "Overlaps",
     "OwnFeatureLink",
     "OwnLink",
+    "OwnMatrixLink",
     "PairComparison",
     "Part",
     "Penalty",
@@ -342,6 +353,7 @@ __all__ = [
     "PosteriorAMP",
     "PowerLaw",
     "PowerLawScaling",
+    "PowersLink",
     "Prediction",
     "PrincipalDirection",
     "Problem",
@@ -432,6 +444,7 @@ __all__ = [
     "low_rank_error",
     "low_rank_rank",
     "multi_index",
+    "multi_matrix",
     "multihead_attention",
     "network_alignment",
     "noise_sensitivity",

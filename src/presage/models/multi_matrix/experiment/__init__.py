@@ -1,0 +1,1 @@
+"""The second witness: draw matrices and samples, train, measure."""
