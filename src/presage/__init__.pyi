@@ -131,6 +131,8 @@ from .models.random_hierarchy.experiment.polynomial_kernel import PolynomialKern
 from .models.random_hierarchy.problem import RandomHierarchyProblem, random_hierarchy
 from .models.random_hierarchy.theory.solution import RandomHierarchySolution
 from .models.random_hierarchy.thresholds import RandomHierarchyThresholds
+from .models.untied.experiment.ensemble import UntiedEnsemble
+from .models.untied.problem import UntiedProblem, untied_attention
 from .plots.plot import plot
 from .protocol.check_model import check_model
 from .protocol.comparison import Comparison, compare
@@ -376,6 +378,8 @@ __all__ = [
     "Trajectory",
     "TrajectoryComparison",
     "TrueInputs",
+    "UntiedEnsemble",
+    "UntiedProblem",
     "WeightsDifference",
     "WeightsReport",
     "WidthScaling",
@@ -449,6 +453,7 @@ __all__ = [
     "trajectory",
     "true_inputs",
     "unfactorized_attention",
+    "untied_attention",
     "untied_linear_attention",
     "weak_signal",
 ]
