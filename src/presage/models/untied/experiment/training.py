@@ -21,7 +21,8 @@ from presage.training.proximal_gradient import ProximalGradient
 from presage.training.quasi_newton import quasi_newton
 
 ROUNDING = 1e-11  # relative: a gradient is not known better
-SADDLE = 1e-2  # residual in S above which stationary factors are no minimum
+STATIONARY = 1e-3  # relative gradient in the factors below which they are about to stay where they are
+SADDLE = 1e-2  # residual in S above which such factors are no minimum
 ESCAPES = 3  # how often to leave a saddle point
 NUDGE = 0.3  # of the size of a factor that fits the labels
 
@@ -59,7 +60,7 @@ class _Watch:
         S = A if objective.weight_decay is None else objective.S_of(A)
         data = objective.at_S(S)
         certificate = certify(objective, S, data)
-        stuck = self.relative <= self.tol and certificate.residual > SADDLE
+        stuck = self.relative <= max(self.tol, STATIONARY) and certificate.residual > max(self.tol, SADDLE)
         # At small weight decay rounding keeps the gradient in the factors from vanishing beside it, not the one in S.
         converged = not stuck and (self.relative <= self.tol or certificate.residual <= self.tol)
         said = "L-BFGS ended at a saddle point of the loss: use another seed."
