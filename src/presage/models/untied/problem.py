@@ -119,6 +119,8 @@ class UntiedProblem(LearningProblem):
         least = self._least_tokens
         if self.n_tokens < least:
             reason = "a softmax of one key is 1 whatever the score" if self.softmax else "a row needs a key"
+            if self.mask == "self":
+                reason = "one token shows the symmetric part of the matrix only"
             must, remedy = f"be a whole number >= {least} here", f"Use for example <n_tokens={least}>."
             raise checks.complaint("n_tokens", must, reason, self.n_tokens, remedy)
         if not self.softmax:
@@ -146,10 +148,8 @@ class UntiedProblem(LearningProblem):
 
     @property
     def _least_tokens(self) -> int:
-        if self.mask == "self":
-            return 2 if self.softmax else 1
-        if self.mask == "cross":
-            return 1
+        if self.mask in ("cross", "self"):
+            return 1 if self.mask == "cross" else 2
         return 3 if self.softmax else 2
 
     def samples_at_one(self, d: int) -> int:
