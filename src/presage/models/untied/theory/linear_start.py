@@ -29,7 +29,7 @@ def linear_start(problem: UntiedProblem, slope: float) -> Floats:
         stiffness = 2.0 * strength / point.c
         return np.array([log(stiffness), 2.0 * log(point.delta * stiffness), log(stiffness)])
     tau, Q_0, noise = strength / slope, problem.Q_0, problem.noise
-    b = alpha - 1.0 - tau  # 2 Sigma = x solves tau x^2 - b x - 1 = 0, from Sigma (2 alpha/(1 + 2 Sigma) + 2 tau) = 1
+    b = alpha - 1.0 + tau  # x = 2 Sigma solves tau x^2 + b x - 1 = 0, from Sigma (2 alpha/(1 + 2 Sigma) + 2 tau) = 1
     Sigma = 1.0 / (sqrt(b * b + 4.0 * tau) + b) if b > 0.0 else 0.25 * (sqrt(b * b + 4.0 * tau) - b) / tau
     stiffness = 2.0 * alpha / (1.0 + 2.0 * Sigma)
     kept = stiffness * Sigma

@@ -24,8 +24,7 @@ def pair_averages(
     """Averages over a row of two keys, by the trapezoidal rule with so many points across each direction.
 
     ``A = (1, -1)``, ``A A' = 2``: (u0, u) have the covariance 2 (rho_0, m; m, q), ``rho_0 = left + m^2/q``, and the
-    constant of the map is 2 Sigma. The rule converges as fast as any for a bell times a smooth function, and every
-    other of its points is one of the rule of half as many.
+    constant of the map is 2 Sigma. The rule converges as fast as any for a bell times a smooth function.
 
     Equation: derived, section 0 of the state evolution with P = 1.
     Checked: tests/models/untied/theory/test_rows.py::test_a_row_of_two_keys_by_two_quadratures

@@ -21,10 +21,11 @@ LARGEST_STEP = 1.5
 IN_VAIN = 5  # Newton steps without progress
 STUDENT = 3.182446  # 97.5 % of Student's t with 3 degrees of freedom: four scrambles
 SCRAMBLES = 4
-JUMPING = 0.005  # part of a response that is jumps: finer averages do not help there
+JUMPING = 0.005  # part of a response that is jumps: finer averages do not help there,
+HOPELESS = 0.1  # nor where a root is so far away
 ROUGHLY = 1e-3  # residual at which a finer average takes over
 COARSE = (Rule(48, 1024, 0),)
-PLANES = (48, 96, 192, 384)  # points across the plane; each has twice those of the one before
+PLANES = (48, 96, 192, 384)  # points across the plane
 SCATTERED = (8192, 32768)
 
 
@@ -67,8 +68,8 @@ def fixed_point(problem: UntiedProblem, *, accuracy: float, tol: float) -> Fixed
         left = float(np.abs(resolvent @ (state.mapped - state.logs)).max())
         found = FixedPoint(state, others, left, evolution.scattered, evolution.evaluations)
         best = found if best is None or spread(found) + left <= spread(best) + best.residual else best
-        jumping = level > 0 and state.conjugates.jumps > JUMPING
-        if not problem.softmax or jumping or spread(best) + best.residual < accuracy:
+        hopeless = left > HOPELESS or (level > 0 and state.conjugates.jumps > JUMPING)
+        if not problem.softmax or hopeless or spread(best) + best.residual < accuracy:
             break
     assert best is not None
     return best
