@@ -14,16 +14,18 @@ from presage.laws.root_law import RootLaw
 from presage.laws.spectral_law import Floats
 from presage.models.untied.declaration import MEASURED, OF_ANY_MASK, OF_PARTS
 from presage.models.untied.problem import UntiedProblem
-from presage.models.untied.theory.block_evolution import block_answer
 from presage.models.untied.theory.channel import Overlaps, Rule, row_averages
+from presage.models.untied.theory.own_scores import solve_own_scores
 from presage.models.untied.theory.ridgeless import Interpolator, interpolator
-from presage.models.untied.theory.singular_values import DrawnSingularValues, ShrunkSingularValues
+from presage.models.untied.theory.singular_values import ShrunkSingularValues
 from presage.models.untied.theory.state_evolution import FixedPoint, fixed_point, moves, observables
 from presage.protocol import checks
 from presage.protocol.errors import SolveError
 from presage.protocol.observables import Observable
 from presage.protocol.prediction import Prediction
+from presage.solving.matrix_parts import DRAWN
 from presage.spectra.rectangular.convolution import RectangularConvolution
+from presage.spectra.rectangular.drawn import DrawnSingularValues
 
 SOLVED = 1e-6
 ACCURATE = 1e-3
@@ -143,7 +145,7 @@ def solve(
             None,
             "Use <weight_decay=0.02>, or <bayes_optimal()>, which needs none.",
         )
-    solution, doubt = _of_parts(problem, accuracy) if problem.mask == "self" else _of_distinct(problem, accuracy, tol)
+    solution, doubt = _of_parts(problem) if problem.mask == "self" else _of_distinct(problem, accuracy, tol)
     if solution.residual > doubt:
         failure = SolveError(
             f"The equations are left with a residual of {solution.residual:.1e}.",
@@ -156,19 +158,19 @@ def solve(
     return solution
 
 
-def _of_parts(problem: UntiedProblem, accuracy: float) -> tuple[UntiedSolution, float]:
+def _of_parts(problem: UntiedProblem) -> tuple[UntiedSolution, float]:
     """Symmetric and antisymmetric parts by themselves; what residual is an answer depends on what is sampled."""
-    answer = block_answer(problem)
+    answer = solve_own_scores(problem)
     names = [one.name for one in (*OF_ANY_MASK, *OF_PARTS)] + ["m", "q"]
     values = {name: answer.values[name] for name in names}
     bars = {name: answer.bars[name] for name in names}
     solution = UntiedSolution(
         problem,
         residual=answer.residual,
-        evaluations=answer.evaluations,
+        evaluations=answer.steps,
         bars=bars,
         drawn=answer.singular_values,
-        notes=answer.notes,
+        notes=() if answer.singular_values is None else (DRAWN,),
         **values,
     )
     return solution, answer.settled
