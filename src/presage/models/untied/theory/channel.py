@@ -15,7 +15,7 @@ import numpy as np
 from presage.models.untied.problem import UntiedProblem
 from presage.models.untied.theory.pair_row import pair_averages
 from presage.models.untied.theory.row_averages import RowAverages
-from presage.models.untied.theory.wide_row import wide_averages
+from presage.models.untied.theory.wide_row import lattice, scattered, wide_averages
 
 
 class Overlaps(NamedTuple):
@@ -55,11 +55,12 @@ class Conjugates(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """How the average over the scores of a row is taken: points across the plane for two keys, or scattered ones."""
+    """How the average over the scores of a row is taken: points across a plane, across a lattice, or scattered ones."""
 
-    across: int
-    points: int
-    seed: int
+    across: int  # each direction of a row of two keys
+    lattice: int  # each direction of a row of three
+    points: int = 0  # for longer rows, and the seed of their scramble
+    seed: int = 0
 
 
 def conjugates_of(problem: UntiedProblem, overlaps: Overlaps, rule: Rule) -> Conjugates:
@@ -95,7 +96,7 @@ def row_averages(problem: UntiedProblem, keys: int, overlaps: Overlaps, rule: Ru
     scores = (m, q, left + problem.noise, Sigma, problem.beta, problem.target_beta)
     if keys == 2:
         return pair_averages(*scores, rule.across)
-    return wide_averages(keys, *scores, rule.points, rule.seed)
+    return wide_averages(*scores, lattice(rule.lattice) if keys == 3 else scattered(keys, rule.points, rule.seed))
 
 
 def _linear(problem: UntiedProblem, overlaps: Overlaps) -> Conjugates:

@@ -30,7 +30,7 @@ from presage.spectra.rectangular.drawn import DrawnSingularValues
 SOLVED = 1e-6
 ACCURATE = 1e-3
 DOUBTFUL = 0.01  # part of a response that is jumps
-RULE = Rule(192, 32768, 1)  # for the errors of a fit that is known without an iteration
+RULE = Rule(192, 24, 32768, 1)  # for the errors of a fit that is known without an iteration
 UNIVERSAL = (
     "scores are taken as Gaussian given their overlaps, those of one row independent of each other (exact state "
     "evolution of the kind that holds for one tied head; replica symmetry and the Gaussian equivalents are assumed)."
@@ -220,7 +220,7 @@ def _fitted(problem: UntiedProblem, limit: Interpolator) -> UntiedSolution:
     values |= {"cutoff": limit.cutoff, "scale": limit.scale}
     bars = {name: relative * abs(value) for name, value in values.items()}
     bars["estimation_error"] += relative * limit.delta**2
-    coarse = test_error(problem, limit.overlaps, Rule(RULE.across // 2, RULE.points // 4, 2))
+    coarse = test_error(problem, limit.overlaps, Rule(RULE.across // 2, 18, RULE.points // 4, 2))
     bars |= {"test_error": relative * test + abs(test - coarse), "train_loss": 0.0, "train_error": 0.0}
     return UntiedSolution(
         problem,

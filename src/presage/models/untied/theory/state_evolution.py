@@ -24,8 +24,9 @@ SCRAMBLES = 4
 JUMPING = 0.005  # part of a response that is jumps: finer averages do not help there,
 HOPELESS = 0.1  # nor where a root is so far away
 ROUGHLY = 1e-3  # residual at which a finer average takes over
-COARSE = (Rule(48, 1024, 0),)
-PLANES = (48, 96, 192, 384)  # points across the plane
+COARSE = (Rule(48, 10, 1024),)
+PLANES = (48, 96, 192, 384)  # points across the plane of a row of two keys
+LATTICES = (14, 18, 24, 30)  # and across a lattice for three
 SCATTERED = (8192, 32768)
 
 
@@ -79,11 +80,11 @@ def _ladder(scattered: bool) -> Iterator[tuple[Sequence[Rule], Sequence[Rule]]]:
     """Averages to solve with, each with those that say how far it is off."""
     if scattered:
         for points in SCATTERED:
-            rules = tuple(Rule(PLANES[1], points, seed) for seed in range(1, 1 + SCRAMBLES))
+            rules = tuple(Rule(PLANES[1], LATTICES[1], points, seed) for seed in range(1, 1 + SCRAMBLES))
             yield rules, rules
     else:
-        for coarse, fine in pairwise(PLANES):
-            yield (Rule(fine, 0, 0),), (Rule(coarse, 0, 0),)
+        for coarse, fine in pairwise(map(Rule, PLANES, LATTICES)):
+            yield (fine,), (coarse,)
 
 
 def spread(found: FixedPoint) -> float:
@@ -121,7 +122,7 @@ class Evolution:
 
     def __init__(self, problem: UntiedProblem) -> None:
         self.problem, self.evaluations = problem, 0
-        self.scattered = problem.softmax and max(problem.keys) > 2
+        self.scattered = problem.softmax and max(problem.keys) > 3
         self.weights: Callable[[Floats], Shrunk] = self._weights()
 
     def _weights(self) -> Callable[[Floats], Shrunk]:

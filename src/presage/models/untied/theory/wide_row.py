@@ -1,4 +1,4 @@
-"""A row of three keys or more: its proximal map by damped Newton steps, averaged over scattered points.
+"""A row of three keys or more: its proximal map by damped Newton steps, averaged over a lattice or scattered points.
 
 The loss of a row of K scores is ``l(r0, r) = |softmax(beta r) - softmax(beta_0 r0)|^2``. It does not see a common shift
 of the scores, so that K - 1 normals a row are enough.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 from math import exp, nan, sqrt
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -16,23 +17,30 @@ from presage.laws.spectral_law import Floats
 from presage.models.untied.theory.row_averages import LEAST_CURVATURE, RowAverages
 from presage.protocol.njit import njit
 
+REACH = 6.0  # standard deviations to which a lattice goes: beyond it, in four dimensions, is a mass of 3e-7
 MOST_STEPS = 60
 SHRINK = 20  # halvings of a step
 NOT_LOWER = 1e-15  # relative: differences of costs below it are rounding
 
 
+class Nodes(NamedTuple):
+    """Standard normals for two rows of scores without their common shift, a row of each array a node, and weights."""
+
+    a: Floats
+    b: Floats
+    weight: Floats
+
+
 def wide_averages(
-    keys: int,
     m: float,
     q: float,
     left: float,
     Sigma: float,
     beta: float,
     beta_0: float,
-    points: int,
-    seed: int,
+    nodes: Nodes,
 ) -> RowAverages:
-    """Averages over a row of `keys` scores at so many scrambled Sobol points; a seed is one scramble.
+    """Averages over a row of K scores at given nodes.
 
     In the K - 1 directions without the common shift ``A A' = 1``: components have the covariance (rho_0, m; m, q),
     ``rho_0 = left + m^2/q``, and the constant of the map is Sigma.
@@ -40,11 +48,11 @@ def wide_averages(
     Equation: derived, section 0 of the state evolution with P = K - 1.
     Checked: tests/models/untied/theory/test_rows.py::test_a_wide_row_of_two_keys_is_the_plane_integral
     """
-    a, b = scattered(keys, points, seed)
+    a, b, weight = nodes
     deviation = sqrt(q)
     along = m / deviation if deviation > 0.0 else 0.0
     across = sqrt(max(left, 0.0))
-    D_0, D, squares, test, train, lam_a, lam_b = _sums(a, b, deviation, along, across, Sigma, beta, beta_0)
+    D_0, D, squares, test, train, lam_a, lam_b = _sums(a, b, weight, deviation, along, across, Sigma, beta, beta_0)
     stein = stein_0 = nan
     if deviation > 0.0 and across > 1e-6 * deviation:
         stein_0 = lam_b / across
@@ -63,17 +71,34 @@ def contrasts(keys: int) -> Floats:
 
 
 @cache
-def scattered(keys: int, points: int, seed: int) -> tuple[Floats, Floats]:
-    """Standard normals for two rows of scores without their common shift, a row of each array a point."""
+def lattice(points: int) -> Nodes:
+    """The trapezoidal rule with so many points across each of the four directions of two rows of three scores.
+
+    Swapping two keys turns the sign of their contrast in both rows, so that half of the nodes are enough.
+    """
+    x = 2.0 * REACH / points * (np.arange(points) - 0.5 * (points - 1))
+    grid = np.stack(np.meshgrid(x[x > 0.0], x, x, x, indexing="ij"), axis=-1).reshape(-1, 4)
+    squares = np.sum(grid * grid, axis=1)
+    grid, squares = grid[squares < REACH**2], squares[squares < REACH**2]
+    weight = np.exp(-0.5 * squares)
+    basis = contrasts(3)
+    return Nodes(
+        np.ascontiguousarray(grid[:, :2] @ basis.T), np.ascontiguousarray(grid[:, 2:] @ basis.T), weight / weight.sum()
+    )
+
+
+@cache
+def scattered(keys: int, points: int, seed: int) -> Nodes:
+    """Scrambled Sobol points; a seed is one scramble."""
     sobol = scipy.stats.qmc.Sobol(2 * (keys - 1), scramble=True, rng=np.random.default_rng([seed, keys]))
     normals = scipy.special.ndtri(np.clip(sobol.random(points), 1e-15, 1.0 - 1e-15))
     basis = contrasts(keys)
     a, b = normals[:, : keys - 1] @ basis.T, normals[:, keys - 1 :] @ basis.T
-    return np.ascontiguousarray(a), np.ascontiguousarray(b)
+    return Nodes(np.ascontiguousarray(a), np.ascontiguousarray(b), np.full(points, 1.0 / points))
 
 
 @njit(cache=True, error_model="numpy")
-def _sums(a, b, deviation, along, across, Sigma, beta, beta_0):  # type: ignore[no-untyped-def]
+def _sums(a, b, weight, deviation, along, across, Sigma, beta, beta_0):  # type: ignore[no-untyped-def]
     points, n = a.shape
     u, goal, s0, s = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     g, h, other = np.empty(n), np.empty(n), np.empty(n)
@@ -89,7 +114,8 @@ def _sums(a, b, deviation, along, across, Sigma, beta, beta_0):  # type: ignore[
         for k in range(n):
             goal[k] *= beta_0 / beta
             h[k] = u[k]
-        test += _loss(u, s0, beta, s)
+        w = weight[j]
+        test += w * _loss(u, s0, beta, s)
         cost = _descend(h, u, s0, Sigma, beta, s, g, H, left, step, trial)
         if twice:
             for half in (1.0, 0.5):
@@ -100,7 +126,7 @@ def _sums(a, b, deviation, along, across, Sigma, beta, beta_0):  # type: ignore[
                     cost = found
                     for k in range(n):
                         h[k] = other[k]
-        train += _loss(h, s0, beta, s)
+        train += w * _loss(h, s0, beta, s)
         _derivatives(s, s0, beta, g, H)
         # (1 + Sigma H)^-1 on H and on C = d^2 l/dr dr_0 = -2 beta beta_0 J(s) J(s0)
         for k in range(n):
@@ -112,20 +138,12 @@ def _sums(a, b, deviation, along, across, Sigma, beta, beta_0):  # type: ignore[
                 right[k, i] = 2.0 * beta * beta_0 * total
         _eliminate(left, right, H)
         for k in range(n):
-            D_0 += right[k, k]
-            D -= H[k, k]
-            squares += g[k] * g[k]
-            lam_a -= g[k] * a[j, k]
-            lam_b -= g[k] * b[j, k]
-    return (
-        D_0 / points,
-        D / points,
-        squares / points,
-        test / points,
-        train / points,
-        lam_a / points,
-        lam_b / points,
-    )
+            D_0 += w * right[k, k]
+            D -= w * H[k, k]
+            squares += w * g[k] * g[k]
+            lam_a -= w * g[k] * a[j, k]
+            lam_b -= w * g[k] * b[j, k]
+    return D_0, D, squares, test, train, lam_a, lam_b
 
 
 @njit(cache=True, error_model="numpy")
