@@ -8,7 +8,7 @@ import pytest
 import presage as ps
 from presage.models.untied.theory.linear_start import linear_start
 from presage.models.untied.theory.state_evolution import fixed_point
-from tests.models.untied.problems import LOW, cross
+from tests.models.untied.problems import HALF, LOW, cross
 
 
 @pytest.mark.parametrize(("mask", "tokens", "shown"), [("cross", 2, 4), ("causal", 4, 6), ("off-diagonal", 3, 6)])
@@ -16,7 +16,7 @@ def test_a_linear_output_is_bilinear_regression(mask, tokens, shown):
     problem = cross(output="linear", mask=mask, n_tokens=tokens, alpha=0.3, weight_decay=0.2)
     assert problem.components == shown
     one = ps.solve(problem)
-    regression = ps.solve(ps.bilinear_regression(problem.target, alpha=0.3 * shown, noise=0.25, weight_decay=0.2))
+    regression = ps.solve(ps.bilinear_regression(HALF, alpha=0.3 * shown, noise=0.25, weight_decay=0.2))
     assert one.estimation_error == pytest.approx(regression.estimation_error, rel=1e-6)
     assert one.train_loss == pytest.approx(regression.train_loss, rel=1e-6)
     assert one.rank == pytest.approx(regression.rank, rel=1e-6)

@@ -67,9 +67,7 @@ def test_a_row_of_two_keys_by_two_quadratures():
 
 def test_a_wide_row_of_two_keys_is_the_plane_integral():
     plane = np.array(pair_averages(M, Q, LEFT, SIGMA, 1.2, 0.9, 96))
-    found = np.mean(
-        [wide_averages(M, Q, LEFT, SIGMA, 1.2, 0.9, scattered(2, 8192, seed)) for seed in range(4)], axis=0
-    )
+    found = np.mean([wide_averages(M, Q, LEFT, SIGMA, 1.2, 0.9, scattered(2, 8192, seed)) for seed in range(4)], axis=0)
     assert np.allclose(found, plane, rtol=1e-3)
 
 

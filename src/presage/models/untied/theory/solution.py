@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -201,14 +201,8 @@ def _settled(problem: UntiedProblem, found: FixedPoint) -> UntiedSolution:
     values["train_loss"] = alpha * values["train_error"] + cost
     bars["train_loss"] = alpha * bars["train_error"] + bars.pop("cost")
     values |= {"m": overlaps.m, "q": overlaps.q, "Sigma": overlaps.Sigma}
-    return UntiedSolution(
-        problem,
-        residual=found.residual,
-        evaluations=found.evaluations,
-        bars=bars,
-        notes=(JUMPS.format(jumps),) if jumps > DOUBTFUL else (),
-        **values,
-    )
+    told: dict[str, Any] = {**values, "notes": (JUMPS.format(jumps),) if jumps > DOUBTFUL else ()}
+    return UntiedSolution(problem, residual=found.residual, evaluations=found.evaluations, bars=bars, **told)
 
 
 def _fitted(problem: UntiedProblem, limit: Interpolator) -> UntiedSolution:
@@ -216,7 +210,7 @@ def _fitted(problem: UntiedProblem, limit: Interpolator) -> UntiedSolution:
     m, q = limit.overlaps.m, limit.overlaps.q
     test = test_error(problem, limit.overlaps, RULE)
     relative = 100.0 * limit.relative_error + 1e-14
-    values = {"estimation_error": limit.estimation_error, "rank": limit.rank, "delta": limit.delta}
+    values: dict[str, Any] = {"estimation_error": limit.estimation_error, "rank": limit.rank, "delta": limit.delta}
     values |= {"cutoff": limit.cutoff, "scale": limit.scale}
     bars = {name: relative * abs(value) for name, value in values.items()}
     bars["estimation_error"] += relative * limit.delta**2

@@ -167,7 +167,7 @@ class Evolution:
         by = np.diag([-NUDGE * min(abs(m) + 1e-3 * q, across), NUDGE * min(q, across), NUDGE * (Sigma + 1e-9)])
         columns = [
             (np.log(_numbers(self.data(overlaps.moved(step), rules))) - state.mapped) / step[k]
-            for k, step in enumerate(by)
+            for k, step in enumerate(by.tolist())
         ]
         return np.asarray(np.linalg.inv(np.eye(3) - np.stack(columns, axis=1) @ state.shrunk.jacobian))
 
