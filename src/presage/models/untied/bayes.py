@@ -102,6 +102,8 @@ def best_prediction(problem: UntiedProblem, mmse: float) -> tuple[float, float]:
 
 def _pair(problem: UntiedProblem, known: float, spread: float) -> tuple[float, float]:
     """``2 E Var s(beta_0 u0)`` for the difference u0 of two scores, by two trapezoidal rules."""
+    if spread == 0.0:  # clean labels of a target that is found
+        return 0.0, 0.0
     values = []
     for points in (ACROSS // 2, ACROSS):
         x = 2.0 * REACH / points * (np.arange(points) - 0.5 * (points - 1))
