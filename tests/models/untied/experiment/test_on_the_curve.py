@@ -53,7 +53,7 @@ def test_heads_are_on_their_curves(name):
     assert ("antisymmetric_error" in names) == (problem.mask == "self")
     if problem.mask == "self" and problem.penalty == "weight-decay":
         return  # a second solution by drawn matrices takes as long as the first
-    other = problem.replace(weight_decay=0.5 * problem.weight_decay)
+    other = problem.replace(weight_decay=0.5 * (problem.weight_decay or 0.0))
     wrong = ps.compare(ps.solve(other), *(_as_if(each, weight_decay=other.weight_decay) for each in networks))
     assert not wrong.agrees
 
