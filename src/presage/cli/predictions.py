@@ -121,7 +121,7 @@ def _numbers(answer: Any) -> dict[str, numbers.Measured | float]:
     if solution is not answer:
         found[answer.name] = float(answer.value)
     bars = solution.error_bars
-    for name in dict.fromkeys([*by_name(solution.observables), *bars]):
+    for name in dict.fromkeys([*by_name(solution.known_observables), *bars]):
         value = float(getattr(solution, name))
         found[name] = numbers.Measured(value, float(bars[name])) if name in bars else value
     return found

@@ -66,18 +66,19 @@ class UntiedSolution(Prediction):
     drawn: Floats | None = field(default=None, repr=False, compare=False)  # singular values of matrices of a size
     notes: tuple[str, ...] = field(default=(), repr=False)
 
+    observables = MEASURED
     spectrum_of = "singular values"
     convention = "S = W_Q W_K'/d of scores x_a' S x_b/sqrt(d), the loss summed over the samples"
 
     @property
-    def observables(self) -> tuple[Observable, ...]:  # type: ignore[override]
+    def known_observables(self) -> tuple[Observable, ...]:
         """The parts of the error are told where a token looks at itself too."""
         return MEASURED if self.problem.mask == "self" else OF_ANY_MASK
 
     @property
     def compared(self) -> tuple[str, ...]:  # type: ignore[override]
         """Everything that networks show."""
-        return tuple(observable.name for observable in self.observables)
+        return tuple(observable.name for observable in self.known_observables)
 
     @cached_property
     def spectrum(self) -> ShrunkSingularValues | DrawnSingularValues:
