@@ -182,7 +182,7 @@ def numbers_of(result: Any) -> dict[str, Any]:
             value = getattr(result, name)
         except AttributeError:
             continue
-        if isinstance(value, str):
+        if value is None or isinstance(value, str):
             continue
         found[name] = value
     found |= {f"bar of {name}": bar for name, bar in getattr(result, "error_bars", {}).items()}

@@ -105,7 +105,7 @@ def broken_numbers(solution: ps.Solution | ps.BilinearSolution) -> Iterator[str]
         infinite = name == "replicon" and getattr(solution, name) == inf
         if not (no_number or infinite or (isfinite(bar) and bar >= 0.0)):
             yield f"the error bar of {name} is {bar}"
-    if not isfinite(solution.delta) or solution.delta < 0.0:
+    if solution.delta is not None and (not isfinite(solution.delta) or solution.delta < 0.0):
         yield f"delta is {solution.delta}"
     if not all(len(caveat.split()) > 1 and caveat.endswith(".") for caveat in solution.caveats):
         yield f"a caveat is no sentence: {solution.caveats}"
@@ -206,7 +206,7 @@ def broken_bilinear(solution: ps.BilinearSolution) -> Iterator[str]:
     paid = solution.train_loss - problem.alpha * solution.train_error
     if exceeds(0.0, paid, ROUNDING * solution.train_loss):
         yield f"the penalty is {paid:.6g}, negative"
-    if solution.delta > 0.0:
+    if solution.delta:
         spectrum = solution.spectrum
         if abs(1.0 - spectrum.cdf(0.0) - solution.rank) > 1e-6:
             yield f"the spectrum has mass {1.0 - spectrum.cdf(0.0):.8g} above zero, the rank is {solution.rank:.8g}"

@@ -142,6 +142,11 @@ from .models.random_hierarchy.experiment.polynomial_kernel import PolynomialKern
 from .models.random_hierarchy.problem import RandomHierarchyProblem, random_hierarchy
 from .models.random_hierarchy.theory.solution import RandomHierarchySolution
 from .models.random_hierarchy.thresholds import RandomHierarchyThresholds
+from .models.untied.bayes import UntiedBayes
+from .models.untied.experiment.ensemble import UntiedEnsemble
+from .models.untied.problem import UntiedProblem, untied_attention
+from .models.untied.theory.solution import UntiedSolution
+from .models.untied.thresholds import UntiedThresholds
 from .plots.plot import plot
 from .protocol.check_model import check_model
 from .protocol.comparison import Comparison, compare
@@ -403,6 +408,11 @@ __all__ = [
     "Trajectory",
     "TrajectoryComparison",
     "TrueInputs",
+    "UntiedBayes",
+    "UntiedEnsemble",
+    "UntiedProblem",
+    "UntiedSolution",
+    "UntiedThresholds",
     "WeightsDifference",
     "WeightsReport",
     "WidthScaling",
@@ -479,6 +489,7 @@ __all__ = [
     "true_inputs",
     "unfactorized_attention",
     "unfactorized_linear_attention",
+    "untied_attention",
     "untied_linear_attention",
     "weak_signal",
 ]

@@ -143,12 +143,12 @@ def test_trained_matrices_measure_what_the_page_defines(name):
 
 
 @evaluates(
-    r"""\alpha_{\mathrm{eff}} = p\, \alpha, \qquad p = 1\ (\text{regression}),\quad T^2\ (\text{cross, all}),\quad
+    r"""\alpha_{\mathrm{eff}} = p\, \alpha, \qquad p = 1\ (\text{regression}),\quad T^2\ (\text{cross}),\quad
     T(T-1)\ (\text{distinct})""",
     r"\mathtt{test\_error} = p \left( \mathtt{estimation\_error} + \Delta \right)",
 )
 def test_samples_count_by_their_scores():
-    for name, p in {"regression": 1, "cross": 4, "all": 4, "distinct": 2}.items():
+    for name, p in {"regression": 1, "cross": 4, "distinct": 2}.items():
         s = ps.solve(PROBLEMS[name])
         assert PROBLEMS[name].alpha_eff == pytest.approx(p * 0.8)
         assert s.test_error == pytest.approx(p * (s.estimation_error + DELTA), rel=1e-12)

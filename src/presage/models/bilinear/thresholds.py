@@ -37,6 +37,11 @@ def thresholds(problem: BilinearProblem) -> BilinearThresholds:
     """Collect the thresholds in ``alpha``, the number of samples over the entries of the matrix."""
     target, count = problem.target, problem.components
     caveats, weak = [*problem.notes], weak_recovery(target, problem.noise)
+    if problem.n_tokens is not None and problem.pairs == "all":
+        caveats.append(
+            'pairs="all": symmetric and antisymmetric part are seen through T(T+1) and T(T-1) scores; the thresholds '
+            "count T^2 for both, an approximation."
+        )
     if problem.noise > 0.0:
         caveats.append(
             "strong_recovery and minimal_nuclear_norm are for clean labels: with this noise the error is never zero."

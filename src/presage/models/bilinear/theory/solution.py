@@ -19,7 +19,9 @@ from presage.models.bilinear.thresholds import minimal_nuclear_norm
 from presage.protocol import checks
 from presage.protocol.errors import SolveError
 from presage.protocol.prediction import Prediction
+from presage.solving.matrix_parts import DRAWN, SAMPLED, Data, linear_parts, solve_drawn_parts, solve_ridge_parts
 from presage.spectra.rectangular.convolution import RectangularConvolution
+from presage.spectra.rectangular.drawn import DrawnSingularValues
 
 SOLVED = 1e-6  # residual of an answer; narrow bands far from zero leave more than Newton's goal
 UNIVERSAL = (
@@ -28,14 +30,13 @@ UNIVERSAL = (
 )
 ISOTROPIC = (
     'pairs="all": the T scores of a token with itself see the symmetric part of S only, so S + S\' has T(T+1) alpha '
-    "measurements an entry and S - S' only T(T-1) alpha; the prediction takes T^2 alpha for both, an approximation "
-    "(seen at T = 2: estimation error 20 % above it, rank 8 % below). "
+    "measurements an entry and S - S' only T(T-1) alpha; this answer takes T^2 alpha for both, an approximation. "
     'It is consistent for pairs="cross" and pairs="distinct".'
 )
 
 
 def caveats_of(problem: BilinearProblem) -> tuple[str, ...]:
-    """What is heuristic about a problem, in plain sentences."""
+    """What is heuristic about an answer that counts all scores alike, in plain sentences."""
     if problem.n_tokens is None:
         return problem.notes
     return (*problem.notes, UNIVERSAL, *([ISOTROPIC] if problem.pairs == "all" else []))
@@ -97,8 +98,8 @@ class BilinearSolution(Prediction):
     """Prediction for the minimum of the loss in the limit of large matrices."""
 
     problem: BilinearProblem
-    delta: float  # standard deviation of the effective noise on the entries of S
-    cutoff: float  # singular values of M_0 + delta Z below it become zero
+    delta: float | None  # standard deviation of the effective noise on the entries of S; None if parts have their own
+    cutoff: float | None  # singular values of M_0 + delta Z below it become zero; None if there is no such matrix
     estimation_error: float  # |S_fit - S_0|_F^2/(d L)
     test_error: float  # expected loss on a fresh, noisy sample, summed over its scores
     train_error: float  # loss a sample at the minimum
@@ -108,6 +109,7 @@ class BilinearSolution(Prediction):
     evaluations: int
     bars: dict[str, float] = field(repr=False, hash=False)
     notes: tuple[str, ...] = field(default=(), repr=False)
+    drawn: Floats | None = field(default=None, repr=False, compare=False)  # singular values of matrices of a size
 
     observables = MEASURED
     compared = tuple(observable.name for observable in MEASURED)
@@ -115,8 +117,14 @@ class BilinearSolution(Prediction):
     convention = "M = W_1 W_2'/sqrt(d L) of scores <X, M>/(d L)^(1/4), the loss summed over the samples"
 
     @cached_property
-    def spectrum(self) -> LearnedSingularValues:
+    def spectrum(self) -> LearnedSingularValues | DrawnSingularValues:
         """Law of the singular values of the fit."""
+        if self.drawn is not None:
+            return DrawnSingularValues(self.drawn)
+        if self.delta is None or self.cutoff is None:
+            raise AttributeError(
+                "the singular values of this fit are not known: its two parts are noisy by themselves."
+            )
         noisy = RectangularConvolution(self.problem.target, self.delta) if self.delta > 0 else None
         return LearnedSingularValues(noisy, self.cutoff, self.rank)
 
@@ -133,7 +141,8 @@ class BilinearSolution(Prediction):
     @property
     def caveats(self) -> tuple[str, ...]:
         """Plain sentences: what is heuristic here, and what went wrong."""
-        return (*caveats_of(self.problem), *self.notes)
+        tokens = () if self.problem.n_tokens is None else (UNIVERSAL,)
+        return (*self.problem.notes, *tokens, *self.notes)
 
 
 def solve(problem: BilinearProblem, *, tol: float = SOLVED, throw: bool = True) -> BilinearSolution:
@@ -164,6 +173,8 @@ def solve(problem: BilinearProblem, *, tol: float = SOLVED, throw: bool = True) 
             decay,
             "Use <weight_decay=0.1>, or <bayes_optimal()>, which needs none.",
         )
+    if problem.n_tokens is not None and problem.pairs == "all":
+        return _settled(_all_pairs(problem, problem.n_tokens, decay), 10.0 * SAMPLED, throw)
     if decay == 0.0 and alpha >= 1.0:
         return _least_squares(problem)
     if decay == 0.0 and noise == 0.0 and alpha >= minimal_nuclear_norm(target.nonzero, target.aspect):
@@ -175,16 +186,66 @@ def solve(problem: BilinearProblem, *, tol: float = SOLVED, throw: bool = True) 
     solution = _solution(
         problem, f.delta, f.c, f.risk, fit / alpha, loss, f.rank, point.residual, point.evaluations, f.relative_error
     )
-    if point.residual > tol:
+    return _settled(solution, tol, throw)
+
+
+def _settled(solution: BilinearSolution, tol: float, throw: bool) -> BilinearSolution:
+    """A solution, or what to do where its equations are not solved."""
+    if solution.residual > tol:
         failure = SolveError(
-            f"The two equations are left with a residual of {point.residual:.1e}.",
+            f"The equations are left with a residual of {solution.residual:.1e}.",
             "Use a larger <weight_decay>, or <weight_decay=0.0> for its limit.",
             solution,
         )
         if throw:
             raise failure
-        return replace(solution, notes=(str(failure),))
+        return replace(solution, notes=(*solution.notes, str(failure)))
     return solution
+
+
+def _all_pairs(problem: BilinearProblem, tokens: int, decay: float) -> BilinearSolution:
+    """All pairs of one sequence: symmetric and antisymmetric part are seen by different numbers of scores.
+
+    Equation: derived, the state evolution of two parts; without weight decay, least squares for each of them.
+    Checked: tests/models/bilinear/test_bilinear.py::test_scores_of_a_token_with_itself_count_for_one_part
+    Checked: tests/models/bilinear/test_bilinear.py::test_least_squares_of_all_pairs
+    """
+    alpha, noise, target = problem.alpha, problem.noise, problem.target
+    if tokens < 2:
+        reason = "one token shows the symmetric part of the matrix only"
+        raise checks.complaint("n_tokens", 'be at least 2 for pairs="all"', reason, tokens, "Use <n_tokens=2>.")
+    if decay == 0.0 and not alpha * tokens * (tokens - 1) > 1.0:
+        raise checks.complaint(
+            "weight_decay",
+            'be above 0 for pairs="all" with fewer than d^2 scores of distinct tokens',
+            "the limit of no weight decay is known where both parts of the matrix have more measurements than entries",
+            decay,
+            'Use a small value such as <weight_decay=1e-3>, or <pairs="distinct">.',
+        )
+
+    def data(rho_0: Floats, seed: int) -> Data:
+        return lambda overlaps, careful: linear_parts(tokens, alpha, rho_0, overlaps)
+
+    def draw(d: int, rng: np.random.Generator) -> Floats:
+        return target.sample(d, d, rng)
+
+    if decay == 0.0:
+        halves = 0.5 * problem.Q_0 * np.ones(2)
+        found = solve_ridge_parts(data, halves, alpha=alpha, noise=noise, tau=0.0, seeds=1)
+    else:
+        found = solve_drawn_parts(data, draw, alpha=alpha, noise=noise, threshold=2.0 * decay)
+    names = [observable.name for observable in MEASURED]
+    return BilinearSolution(
+        problem,
+        delta=None,
+        cutoff=None,
+        residual=found.residual,
+        evaluations=found.steps,
+        bars={name: found.bars[name] for name in names},
+        notes=() if found.singular_values is None else (DRAWN,),
+        drawn=found.singular_values,
+        **{name: found.values[name] for name in names},
+    )
 
 
 def _least_squares(problem: BilinearProblem) -> BilinearSolution:

@@ -1,0 +1,132 @@
+"""The Bayes-optimal answer for an untied head: bilinear regression on what the labels of its rows tell."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from math import inf, sqrt
+from typing import final
+
+import numpy as np
+
+from presage.laws.spectral_law import Floats
+from presage.models.bilinear.bayes import bayes_optimal as bilinear_bayes
+from presage.models.bilinear.problem import bilinear_regression
+from presage.models.untied.declaration import BAYES
+from presage.models.untied.problem import UntiedProblem
+from presage.models.untied.theory.solution import UNIVERSAL
+from presage.models.untied.theory.wide_row import contrasts
+from presage.models.untied.thresholds import distinct_target
+from presage.protocol.prediction import Prediction
+from presage.solving.block_channel import normal_points
+from presage.spectra.rectangular.denoising import SingularValueDenoiser
+
+REACH, ACROSS = 7.0, 80  # of the plane integral of two keys
+POINTS, SCRAMBLES = 4096, 4  # of longer rows
+
+
+@final
+@dataclass(frozen=True)
+class UntiedBayes(Prediction):
+    """Least possible error for a problem, given unlimited computation."""
+
+    problem: UntiedProblem
+    delta: float  # standard deviation of the effective noise on the entries of S; 0 where the target is recovered
+    mmse: float  # |S_fit - S_0|_F^2/d
+    test_error: float  # loss of the best prediction of a fresh, noisy label
+    bars: dict[str, float] = field(repr=False, hash=False)
+
+    observables = BAYES
+    compared = ("estimation_error",)
+    minimises = False
+
+    @property
+    def estimation_error(self) -> float:
+        """The same as `mmse`."""
+        return self.mmse
+
+    @property
+    def q_hat(self) -> float:
+        """Precision ``1/delta^2`` of the effective observation."""
+        return 1.0 / self.delta**2 if self.delta > 0 else inf
+
+    @property
+    def denoiser(self) -> SingularValueDenoiser:
+        """Map of the singular values that turns the matrix which the data amount to into the estimate."""
+        return SingularValueDenoiser(distinct_target(self.problem, "bayes_optimal"))
+
+    @property
+    def error_bars(self) -> dict[str, float]:
+        """How far each number may be off, from quadrature and from the root."""
+        return dict(self.bars)
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """Plain sentences: what is assumed."""
+        return (*self.problem.notes, UNIVERSAL)
+
+
+def bayes_optimal(problem: UntiedProblem) -> UntiedBayes:
+    """Least error of any method: noise enters before the softmax, so a label tells differences of noisy scores.
+
+    Equation: derived: [ETBMZ24] at ``alpha_eff``; the K - 1 orthonormal differences of a row have noise Delta each.
+    Checked: tests/models/untied/test_thresholds.py::test_bayes_is_that_of_bilinear_regression
+    Checked: tests/models/untied/test_thresholds.py::test_the_best_prediction_is_better_than_a_trained_one
+    """
+    target = distinct_target(problem, "bayes_optimal")
+    found = bilinear_bayes(bilinear_regression(target, alpha=problem.alpha_eff, noise=problem.noise))
+    bars = {name: found.error_bars[name] for name in ("mmse", "estimation_error", "delta")}
+    test, bar = best_prediction(problem, found.mmse)
+    return UntiedBayes(problem, found.delta, found.mmse, test, bars | {"test_error": bar})
+
+
+def best_prediction(problem: UntiedProblem, mmse: float) -> tuple[float, float]:
+    """Error of the posterior mean of a fresh label, and how far it may be off.
+
+    Given the data a score of the target is ``N(r, mmse + Delta)`` around its posterior mean r ~ N(0, Q_0 - mmse); the
+    best prediction is the mean of the softmax over that, its error the variance.
+
+    Equation: derived: the posterior of a fresh score is Gaussian.
+    Checked: tests/models/untied/test_thresholds.py::test_the_best_prediction_is_better_than_a_trained_one
+    """
+    spread, known = mmse + problem.noise, max(problem.Q_0 - mmse, 0.0)
+    if not problem.softmax:
+        return problem.components * spread, 1e-9 * problem.components * spread
+    total = bar = 0.0
+    for keys, rows in Counter(problem.keys).items():
+        if keys > 1:  # the softmax of one key is 1
+            one, off = _pair(problem, known, spread) if keys == 2 else _wide(problem, keys, known, spread)
+            total, bar = total + rows * one, bar + rows * off
+    return total, bar
+
+
+def _pair(problem: UntiedProblem, known: float, spread: float) -> tuple[float, float]:
+    """``2 E Var s(beta_0 u0)`` for the difference u0 of two scores, by two trapezoidal rules."""
+    if spread == 0.0:  # clean labels of a target that is found
+        return 0.0, 0.0
+    values = []
+    for points in (ACROSS // 2, ACROSS):
+        x = 2.0 * REACH / points * (np.arange(points) - 0.5 * (points - 1))
+        weight = np.exp(-0.5 * x * x)
+        weight /= weight.sum()
+        u0 = sqrt(2.0 * known) * x[:, None] + sqrt(2.0 * spread) * x
+        s = 0.5 * (1.0 + np.tanh(0.5 * problem.target_beta * u0))
+        values.append(2.0 * float(weight @ ((s * s) @ weight - (s @ weight) ** 2)))
+    return values[1], abs(values[1] - values[0]) + 1e-12
+
+
+def _wide(problem: UntiedProblem, keys: int, known: float, spread: float) -> tuple[float, float]:
+    """``E |sigma|^2 - E |E[sigma|r]|^2``, the second with two independent posteriors; scrambled points, four times."""
+    basis = contrasts(keys)
+    found = []
+    for seed in range(SCRAMBLES):
+        z = normal_points(3 * (keys - 1), POINTS, seed)
+        r, first, second = (z[:, k * (keys - 1) : (k + 1) * (keys - 1)] @ basis.T for k in range(3))
+        one, other = (_softmax(problem, sqrt(known) * r + sqrt(spread) * noise) for noise in (first, second))
+        found.append(float(np.mean(np.sum(0.5 * (one - other) ** 2, axis=1))))
+    return float(np.mean(found)), 3.182446 * float(np.std(found, ddof=1)) / sqrt(SCRAMBLES)
+
+
+def _softmax(problem: UntiedProblem, r: Floats) -> Floats:
+    raised = np.exp(problem.target_beta * (r - r.max(axis=1, keepdims=True)))
+    return np.asarray(raised / raised.sum(axis=1, keepdims=True))

@@ -1,0 +1,161 @@
+"""Ways to train queries and keys: L-BFGS on the two factors, or on S under a ridge, and proximal steps on S."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import islice
+from math import sqrt
+from time import perf_counter
+
+import numpy as np
+
+from presage.laws.spectral_law import Floats
+from presage.models.untied.experiment.fit import NOTHING, Fit, certify, duality_gap, finite, shrunk
+from presage.models.untied.experiment.objective import Evaluation, Objective
+from presage.training.accelerated import Iterate, accelerated
+from presage.training.curvature import MARGIN, power_iteration
+from presage.training.duality import LOOK
+from presage.training.history import History
+from presage.training.lbfgs import LBFGS
+from presage.training.proximal_gradient import ProximalGradient
+from presage.training.quasi_newton import quasi_newton
+
+ROUNDING = 1e-11  # relative: a gradient is not known better
+STATIONARY = 1e-3  # relative gradient in the factors below which they are about to stay where they are
+SADDLE = 1e-2  # residual in S above which such factors are no minimum
+ESCAPES = 3  # how often to leave a saddle point
+NUDGE = 0.3  # of the size of a factor that fits the labels
+
+
+class _Watch:
+    """Evaluates the whole loss, remembers the way, and says when the gradient is small enough.
+
+    At a minimum the gradient of the data cancels that of the penalty, whose size is the scale to measure by.
+    """
+
+    def __init__(self, objective: Objective, tol: float) -> None:
+        self.objective, self.tol = objective, max(tol, ROUNDING)
+        self.history, self.began, self.evaluations, self.relative = History(), perf_counter(), 0, np.inf
+
+    def evaluate(self, A: Floats) -> Evaluation:
+        objective = self.objective
+        if objective.weight_decay is None:
+            evaluation, scale = objective.at_matrix(A), 2.0 * objective.d * objective.ridge * float(np.linalg.norm(A))
+        else:
+            nothing = NOTHING * objective.d * sqrt(objective.sequences.size)
+            evaluation = objective.at_factors(A)
+            scale = 2.0 * objective.weight_decay * max(float(np.linalg.norm(A)), nothing)
+        self.evaluations += 1
+        finite(evaluation, "L-BFGS", self.evaluations)
+        self.relative = float(np.linalg.norm(evaluation.gradient)) / scale if scale > 0.0 else np.inf
+        return evaluation
+
+    def done(self, value: float) -> bool:
+        self.history.record(value)
+        return self.relative <= self.tol
+
+    def fit(self, A: Floats, limit: str) -> tuple[Fit, bool]:
+        """What was found at A, and whether it is a saddle point: stationary in the factors, and far from it in S."""
+        objective = self.objective
+        S = A if objective.weight_decay is None else objective.S_of(A)
+        data = objective.at_S(S)
+        certificate = certify(objective, S, data)
+        stuck = self.relative <= max(self.tol, STATIONARY) and certificate.residual > max(self.tol, SADDLE)
+        # At small weight decay rounding keeps the gradient in the factors from vanishing beside it, not the one in S.
+        converged = not stuck and (self.relative <= self.tol or certificate.residual <= self.tol)
+        said = "L-BFGS ended at a saddle point of the loss: use another seed."
+        if not stuck:
+            said = f"L-BFGS stopped {limit} with a relative gradient of {self.relative:.1e}, above {self.tol:.1g}."
+        fit = Fit(
+            S,
+            data.value + objective.penalty_at(S),
+            data.value / objective.n,
+            certificate,
+            converged,
+            self.evaluations + 1,
+            perf_counter() - self.began,
+            self.history.rows,
+            () if converged else (said,),
+        )
+        return fit, stuck
+
+
+def start(objective: Objective, rng: np.random.Generator) -> Floats:
+    """Gaussian factors of the size that the labels ask for, or an S of zero where S itself is trained."""
+    d = objective.d
+    if objective.weight_decay is None:
+        return np.zeros((d, d))
+    return sqrt(objective.sequences.size) * rng.standard_normal((2, d, d))
+
+
+def lbfgs(trainer: LBFGS, objective: Objective, A: Floats) -> Fit:
+    """L-BFGS from a start, until the gradient is below `tol` of its cancelling parts; saddle points are left."""
+    fit, A, stuck = _descended(trainer, objective, A)
+    for _ in range(ESCAPES):
+        if not stuck:
+            break
+        again, A, stuck = _descended(trainer, objective, _off_the_saddle(objective, fit.S, A))
+        history = np.concatenate([fit.history, again.history + np.array([fit.seconds, 0.0])])
+        seconds, evaluations = fit.seconds + again.seconds, fit.evaluations + again.evaluations
+        fit = replace(again, history=history, seconds=seconds, evaluations=evaluations)
+    return fit
+
+
+def _descended(trainer: LBFGS, objective: Objective, A: Floats) -> tuple[Fit, Floats, bool]:
+    watch, steps = _Watch(objective, trainer.tol), trainer.steps
+    found = quasi_newton(watch.evaluate, A, steps=steps, evaluations=10 * steps, memory=trainer.memory, done=watch.done)
+    watch.evaluate(found.X)
+    limit = f"after {found.steps} steps" if found.steps >= steps else "where no step lowers the loss any more"
+    fit, stuck = watch.fit(found.X, limit)
+    return fit, found.X, stuck
+
+
+def _off_the_saddle(objective: Objective, S: Floats, factors: Floats) -> Floats:
+    """Give the factors a part of the directions in which the loss falls: singular values of grad above the price."""
+    left, values, right = np.linalg.svd(objective.at_S(S).gradient)
+    falling = int(np.count_nonzero(values > objective.threshold))
+    nudge, size = np.zeros_like(factors), NUDGE * sqrt(objective.d * objective.sequences.size)
+    nudge[0][:, :falling], nudge[1][:, :falling] = -size * left[:, :falling], size * right[:falling].T
+    return np.asarray(factors + nudge)
+
+
+def proximal(trainer: ProximalGradient, objective: Objective, rng: np.random.Generator) -> Fit:
+    """FISTA [BT09] with restart [OC15] on S, for linear outputs, until the gap proves the loss least within `tol`."""
+    d, history, began, passes = objective.d, History(), perf_counter(), 0
+
+    def at(S: Floats) -> Iterate:
+        nonlocal passes
+        passes += 1
+        evaluation = objective.at_S(S)
+        finite(evaluation, "ProximalGradient", passes)
+        return Iterate(S, *evaluation)
+
+    here = at(np.zeros((d, d)))
+    at_zero = here.gradient
+    found, more = power_iteration(
+        lambda S: objective.at_S(S).gradient - at_zero, rng.standard_normal((d, d)), rtol=1e-3
+    )
+    curvature, passes = MARGIN * found, passes + more
+    descent = accelerated(here, at, lambda Y, slope: shrunk(objective, Y, slope, curvature)[0])
+    for iteration, here in enumerate(islice(descent, trainer.steps), start=1):
+        history.record(here.value + objective.penalty_at(here.X))
+        if iteration % LOOK == 0 and _gap(objective, here) <= trainer.tol:
+            break
+    certificate = certify(objective, here.X, Evaluation(here.value, here.gradient))
+    converged = certificate.gap <= trainer.tol
+    said = f"ProximalGradient stopped after {trainer.steps} steps with a duality gap of {certificate.gap:.1e}."
+    return Fit(
+        here.X,
+        here.value + objective.penalty_at(here.X),
+        here.value / objective.n,
+        certificate,
+        converged,
+        passes,
+        perf_counter() - began,
+        history.rows,
+        () if converged else (said,),
+    )
+
+
+def _gap(objective: Objective, here: Iterate) -> float:
+    return duality_gap(objective, here.X, Evaluation(here.value, here.gradient))

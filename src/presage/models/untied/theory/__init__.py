@@ -1,0 +1,1 @@
+"""The first witness: state evolution of a head whose matrix has no symmetry."""

@@ -1,0 +1,118 @@
+"""A token that looks at itself too: what a sequence says about the symmetric and antisymmetric part of the matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from presage.laws.rectangular_law import RectangularLaw
+from presage.laws.spectral_law import Floats
+from presage.models.untied.problem import UntiedProblem
+from presage.protocol import checks
+from presage.solving.block_channel import BlockChannel, BlockHats, BlockOverlaps
+from presage.solving.block_prox import Loss, LossTerms
+from presage.solving.matrix_parts import (
+    Data,
+    PartConjugates,
+    PartsAnswer,
+    linear_parts,
+    solve_drawn_parts,
+    solve_ridge_parts,
+)
+from presage.solving.sampled_weights import in_random_frame
+
+NODES, SCRAMBLES = 4096, 4  # of the average over scores, and how many of them where nothing else is drawn
+# Differences u_1 = R_11 - R_12 and u_2 = R_22 - R_21: A_s A_s' and A_a A_a'; the parts share no component.
+SEEN = np.array([[[[3.0, 1.0], [1.0, 3.0]], np.zeros((2, 2))], [np.zeros((2, 2)), [[1.0, -1.0], [-1.0, 1.0]]]])
+
+
+def solve_own_scores(problem: UntiedProblem) -> PartsAnswer:
+    """Numbers of a head whose tokens look at themselves too.
+
+    Equation: derived, the state evolution of two parts.
+    Checked: tests/models/untied/theory/test_check_values.py::test_a_token_that_looks_at_itself
+    Checked: tests/models/untied/theory/test_check_values.py::test_a_ridge_on_a_token_that_looks_at_itself
+    """
+    strength, alpha, noise = problem.weight_decay, problem.alpha, problem.noise
+    if not strength:
+        raise checks.complaint(
+            "weight_decay",
+            "be above 0 where a token looks at itself",
+            "the limit of no weight decay is known for scores of distinct tokens only",
+            strength,
+            'Use a small value such as <weight_decay=1e-3>, or <mask="off-diagonal">.',
+        )
+
+    def data(rho_0: Floats, seed: int) -> Data:
+        return data_of(problem, rho_0, seed)
+
+    if problem.penalty == "frobenius":
+        seeds = SCRAMBLES if problem.softmax else 1
+        return solve_ridge_parts(data, sizes(problem), alpha=alpha, noise=noise, tau=strength, seeds=seeds)
+
+    def draw(d: int, rng: np.random.Generator) -> Floats:
+        return drawn_target(problem, d, rng)
+
+    return solve_drawn_parts(data, draw, alpha=alpha, noise=noise, threshold=2.0 * strength)
+
+
+def sizes(problem: UntiedProblem) -> Floats:
+    """Q_0 of the two parts: halves of a target whose frames are independent, all and nothing of a symmetric one."""
+    return problem.Q_0 * (np.array([1.0, 0.0]) if problem.symmetric else np.array([0.5, 0.5]))
+
+
+def drawn_target(problem: UntiedProblem, d: int, rng: np.random.Generator) -> Floats:
+    """A target of size d, symmetric if it has a law of eigenvalues."""
+    target = problem.target
+    if isinstance(target, RectangularLaw):
+        return target.sample(d, d, rng)
+    return in_random_frame(target.sample(d, rng), rng)
+
+
+def data_of(problem: UntiedProblem, rho_0: Floats, seed: int) -> Data:
+    """The data's side: closed for a linear output, an average over scattered points for a softmax of two tokens.
+
+    For a softmax ``K = Sigma_s B_s + Sigma_a B_a``, w = 2; the parts share no component, so their hats do not mix.
+
+    Equation: derived, section 0 of the state evolution with P = 2.
+    Checked: tests/models/untied/theory/test_own_scores.py::test_differences_of_scores_see_the_parts_as_said
+    """
+    if not problem.softmax:
+        return lambda overlaps, careful: linear_parts(problem.n_tokens, problem.alpha, rho_0, overlaps)
+    channel = BlockChannel(SEEN, scale=2.0 * problem.alpha, nodes=NODES, seed=seed)
+    loss = softmax_rows(problem)
+
+    def conjugates(overlaps: BlockOverlaps, careful: bool) -> PartConjugates:
+        found = channel.averages(loss, rho_0, overlaps, careful=careful)
+        hats = BlockHats(*(np.diag(np.diag(hat)) for hat in found.hats))
+        return PartConjugates(hats, found.test_error, found.train_error)
+
+    return conjugates
+
+
+def softmax_rows(problem: UntiedProblem) -> Loss:
+    """Loss of two rows of two keys, ``2 sum_i (s(beta u_i) - s(beta_0 u0_i))^2``, with its derivatives.
+
+    Equation: derived, the squared distance of two softmaxes of two keys.
+    Checked: tests/models/untied/theory/test_own_scores.py::test_the_loss_of_two_rows_has_its_derivatives
+    """
+    beta, beta_0 = problem.beta, problem.target_beta
+
+    def loss(u0: Floats, u: Floats) -> LossTerms:
+        s, s0 = _sigmoid(beta * u), _sigmoid(beta_0 * u0)
+        e, slope = s - s0, s * (1.0 - s)
+        bent = 4.0 * beta**2 * slope * (slope + e * (1.0 - 2.0 * s))
+        crossed = -4.0 * beta * beta_0 * slope * s0 * (1.0 - s0)
+        value = 2.0 * np.sum(e * e, axis=1)
+        return LossTerms(value, 4.0 * beta * e * slope, _diagonal(bent), _diagonal(crossed))
+
+    return loss
+
+
+def _sigmoid(x: Floats) -> Floats:
+    return np.asarray(0.5 * (1.0 + np.tanh(0.5 * x)))
+
+
+def _diagonal(entries: Floats) -> Floats:
+    matrices = np.zeros((*entries.shape, entries.shape[1]))
+    matrices[:, [0, 1], [0, 1]] = entries
+    return matrices
