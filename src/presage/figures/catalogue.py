@@ -71,6 +71,9 @@ NAMES = (
     "finetuning-samples",
     "finetuning-selection",
     "flow-power-laws",
+    "heads-untied",
+    "heads-specialise",
+    "heads-gain",
 )
 
 
