@@ -30,9 +30,9 @@ def test_the_seen_values():
 def test_matrices_flow_as_predicted(name):
     problem = PROBLEMS[name]
     way = ps.trajectory(problem, steps=4, trainer=ps.MatrixFlow(first=0.3, until=20.0))
-    sizes = (10, 20) if name == "regression" else (16, 32)
+    sizes = {"regression": (10, 20), "distinct": (32, 64)}.get(name, (16, 32))
     options = {"trainer": way.trainer, "keep": "trajectory", "n_test": 100, "processes": 1}
-    networks = [ps.simulate(problem, d=d, seeds=12, **options) for d in sizes]
+    networks = [ps.simulate(problem, d=d, seeds=10, **options) for d in sizes]
     compared = ps.compare(way, *networks)
     assert compared.agrees, str(compared)
     # A clock that is off by a factor of sqrt(2) is told apart.
