@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import permutations
 from math import sqrt
+from typing import Any
 
 import numpy as np
 import pytest
@@ -68,7 +69,7 @@ def drawn(problem, n=12, d=10):
 )
 @pytest.mark.parametrize("combine", ["mean", "concatenate", "sum"])
 def test_outputs_and_losses(combine):
-    own = {} if combine == "sum" else {"beta": 1.2, "beta_0": 0.9, "target_gain": 1.4}
+    own: dict[str, Any] = {} if combine == "sum" else {"beta": 1.2, "beta_0": 0.9, "target_gain": 1.4}
     problem = ps.multihead_attention(
         LAW, alpha=1.0, weight_decay=0.3, noise=0.0, penalty="frobenius", combine=combine, **own
     )
@@ -324,8 +325,10 @@ def test_the_price_of_a_sum():
         first, second = rng.standard_normal((2, 5, 5))
         assert np.sum(first**2) + np.sum(second**2) + np.sum((S - first - second) ** 2) > least
     problem = ps.multihead_attention(LAW, alpha=1.0, weight_decay=0.3, n_heads=3, combine="sum", penalty="frobenius")
-    assert summed(problem, LAW, 1.0).penalty.ridge == pytest.approx(0.1, rel=1e-12)
+    ridge: Any = summed(problem, LAW, 1.0).penalty
+    assert ridge.ridge == pytest.approx(0.1, rel=1e-12)
     decay = problem.replace(penalty="weight-decay", kappa=0.7)
     one = summed(decay, LAW, 1.0)
-    assert one.penalty.lambda_tilde(one.kappa) == pytest.approx(decay.lambda_tilde, rel=1e-12)
+    price: Any = one.penalty
+    assert price.lambda_tilde(one.kappa) == pytest.approx(decay.lambda_tilde, rel=1e-12)
     assert one.kappa == pytest.approx(2.1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import sqrt
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from presage.models.multihead.theory import separate_heads
 from presage.models.multihead.theory.separate_heads import drawn_sum, sum_of_laws
 
 LAW, OTHER = ps.MarchenkoPastur(0.5), ps.MarchenkoPastur(0.2)
-NUMBERS = {"alpha": 0.8, "weight_decay": 0.05, "noise": 0.2}
+NUMBERS: dict[str, Any] = {"alpha": 0.8, "weight_decay": 0.05, "noise": 0.2}
 
 
 def test_heads_side_by_side_are_problems_of_one_head():
