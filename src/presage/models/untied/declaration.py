@@ -5,9 +5,7 @@ Nothing heavy is imported here: `presage --help` reads it.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from presage.protocol.fields import Choice, Number, Part
+from presage.protocol.fields import Choice, Form, Number, Part
 from presage.protocol.model import Model, NamedProblem
 from presage.protocol.observables import Observable
 
@@ -17,15 +15,14 @@ MOST_TOKENS = 1000
 UNTRAINED = ("bayes_optimal", "thresholds")  # verbs about any method: what the weights cost plays no part
 
 TARGET = Part(
-    "law of the target's singular values",
-    kind="presage.laws.rectangular_law.RectangularLaw",
+    "law of the target's singular values, or of its eigenvalues if it is symmetric",
+    kind=f"{HERE}.problem.TARGETS",
     example="GaussianProduct(0.5)",
     reason="a matrix of queries and keys has a law of singular values",
-)
-ANY_TARGET = replace(
-    TARGET,
-    words="law of the target's singular values, or of its eigenvalues if it is symmetric",
-    kind=f"{HERE}.problem.TARGETS",
+    forms={
+        "product": Form("product:RANK", "product:0.5", "product of Gaussian factors", "GaussianProduct"),
+        "mp": Form("mp:KAPPA_0", "mp:0.5", "symmetric, Marchenko-Pastur", "MarchenkoPastur"),
+    },
 )
 ALPHA = Number(
     "samples over the squared dimension, n/d^2",

@@ -9,7 +9,6 @@ from presage.laws.rectangular_law import RectangularLaw
 from presage.laws.spectral_law import SpectralLaw
 from presage.models.untied.declaration import (
     ALPHA,
-    ANY_TARGET,
     BETA,
     BETA_0,
     MASK,
@@ -20,6 +19,7 @@ from presage.models.untied.declaration import (
     NOISE,
     OUTPUT,
     PENALTY,
+    TARGET,
     WEIGHT_DECAY,
 )
 from presage.protocol import checks
@@ -59,7 +59,7 @@ class UntiedProblem(LearningProblem):
     for a law of eigenvalues (with ``mask="self"`` only), it is symmetric.
     """
 
-    target: RectangularLaw | SpectralLaw = field(metadata=declared(ANY_TARGET))
+    target: RectangularLaw | SpectralLaw = field(metadata=declared(TARGET))
     alpha: float = field(metadata=declared(ALPHA))
     weight_decay: float | None = field(default=None, metadata=declared(WEIGHT_DECAY))
     noise: float = field(default=NOISE.default, metadata=declared(NOISE))
