@@ -66,8 +66,8 @@ def draw(parts: Parts) -> Figure:
             style.logarithmic(axis, "x")
             words = {"test_error": "test error", "estimation_error": "estimation error", "rank": "rank / d"}[name]
             axis.set(xlabel="alpha = n/d²", ylabel=words, ylim=(0, None))
-        words = ["tied", "untied", "its symmetric part", "its antisymmetric part"]
-        handles = [style.key(number, label) for number, label in enumerate(words)]
+        labels = ("tied", "untied", "its symmetric part", "its antisymmetric part")
+        handles = [style.key(number, label) for number, label in enumerate(labels)]
         style.legend_above(axes[0], columns=2, handles=handles[:2])
         style.legend_above(axes[1], columns=2, handles=handles[2:])
         style.print_caveats(figure, parts)
@@ -89,5 +89,7 @@ def details(parts: Parts) -> str:
     return (
         f"Two tokens, kappa_0 = 0.5, Delta = 0.25, weight decay {PRICE:g} of the tied layer and {PRICE / 2:g} on each "
         f"factor of the untied one. Dots: {int(trained.seeds)} networks of d = {int(trained.d)}, bars are two standard "
-        "errors. The weight side of the untied layer is solved at a finite size; its spread over draws is the band."
+        "errors. A label of the untied layer has noise of its own on every score, one of the tied layer the same on "
+        "both sides of the diagonal, so that their test errors end at different heights. The weight side of the untied "
+        "layer is solved at a finite size; its spread over draws is the band."
     )
