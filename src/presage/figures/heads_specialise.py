@@ -70,7 +70,7 @@ def caption(parts: Parts) -> str:
         "Two tied softmax heads whose outputs are averaged learn a target of two. From few samples both overlap alike "
         "with both heads of the target; from more each turns to one of them. The overlap with the other head does not "
         "vanish, since positive matrices that are free of each other overlap by their means. Lines: theory; dots: "
-        "trained networks."
+        "trained networks, which lag behind in between, where there are two fixed points and training has other minima."
     )
 
 
