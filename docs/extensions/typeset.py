@@ -55,11 +55,12 @@ FUNCTIONS = {
 }
 NOUNS = {"MMSE", "MSE", "GOE", "MP", "risk", "ratio", "label", "data", "target", "logit", "denoiser", "cubic", "first"}
 NOUNS |= {"loss", "penalty", "strength", "unit", "spread", "gap", "below", "probability", "hilbert", "power", "mean"}
+NOUNS |= {"mmse", "slope", "left", "train", "scale", "threshold", "lam", "Cov"}
 NOUNS |= {"features", "size"}
 # Names that a reader types: they look like what is typed.
 FIELDS = {"rank", "scale", "cutoff", "noise", "ridge", "nuclear", "threshold", "aspect", "weight_decay", "n_tokens"}
 FIELDS |= {"train_error", "n_active", "n_in", "lowest", "variance", "overfitting", "not_learned", "approximation"}
-INDEX_WORDS = {"fit", "out", "in", "eff", "sc", "denoising", "bulk"}
+INDEX_WORDS = {"fit", "out", "in", "eff", "sc", "denoising", "bulk", "rows"}
 INDEX_WORDS |= {"IV", "BO", "int", "kept", "lost", "max", "peak", "plain", "sat"}  # of scaling laws
 RELATIONS = {"=": "=", "<": "<", ">": ">", "<=": r"\le", ">=": r"\ge", "!=": r"\ne", "->": r"\to", "~": r"\sim"}
 BINARY = {"+": "+", "-": "-", "+-": r"\pm", "-+": r"\mp", "/": "/", "[+]": r"\boxplus"}

@@ -237,7 +237,7 @@ PRODUCT = ps.GaussianProduct(0.5)
     [
         ATTENTION.replace(target=ps.Empirical([0.0, 1.0, 2.0])),
         ATTENTION.replace(target=ps.PowerLaw(1.25, 40, normalized=False)),
-        ps.Problem(ATTENTION.target, ps.Linear(2), ps.Frobenius(0.1), alpha=0.5),
+        ps.Problem(ATTENTION.target, ps.Huber(2), ps.Frobenius(0.1), alpha=0.5),
         ps.elastic_attention(ATTENTION.target, alpha=0.5, nuclear=0.1, ridge=0.1, lowest=0.0),
         ps.unfactorized_attention(ATTENTION.target, alpha=0.5, ridge=0.1).replace(kappa=0.5),
         ps.hardmax_attention(ATTENTION.target, alpha=0.5, weight_decay=0.1),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from presage.figures.catalogue import Effort, Parts, Sweep
 
 TITLE = "Gain of the values against weight decay"
-SOURCE = "presage"
+SOURCE = "beyond the tied head of [BETKZ25]"
 
 GAIN = 1.5  # of the target
 PROBLEM = ps.multihead_attention(

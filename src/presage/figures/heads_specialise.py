@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from presage.figures.catalogue import Effort, Parts, Sweep
 
 TITLE = "Two averaged softmax heads specialise as samples grow"
-SOURCE = "presage"
+SOURCE = "beyond the tied head of [BETKZ25]"
 
 PROBLEM = ps.multihead_attention(
     ps.MarchenkoPastur(0.5), alpha=2.0, weight_decay=0.01, noise=0.2, n_heads=2, combine="mean"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from presage.figures.catalogue import Effort, Parts, Sweep
 
 TITLE = "Untied against tied attention on the same symmetric target"
-SOURCE = "presage"
+SOURCE = "beyond the tied head of [BETKZ25]"
 
 TARGET = ps.MarchenkoPastur(0.5)
 PRICE = 0.04  # of an eigenvalue of S: one weight decay for a tied matrix, half of it on each of two

@@ -148,7 +148,8 @@ def _form(kind: str, form: Form, begin: str | None) -> dict[str, Any]:
 
     text = begin if begin is not None and begin.partition(":")[0] == kind else form.example
     made_by = getattr(ps, form.made_by) if form.made_by and not form.listed else None
-    fields = {} if made_by is None else declarations(made_by)
+    # A form may take fewer numbers than its class: a head has no product of another aspect.
+    fields = {} if made_by is None else dict([*declarations(made_by).items()][: form.most])
     rest = text.partition(":")[2]
     written = rest.split(",") if rest else []
     begins = [*written, *(short(getattr(made_by, name)) for name in [*fields][len(written) :])]

@@ -13,7 +13,7 @@ from presage.models.untied.problem import UntiedProblem
 
 
 def linear_start(problem: UntiedProblem, slope: float) -> Floats:
-    """Logarithms of m_hat, q_hat, Sigma_hat if the loss of a measurement were ``slope`` times a squared error.
+    """Logarithms of m_hat, q_hat, Sigma_hat if the loss of a measurement were `slope` times a squared error.
 
     The loss ``slope (y - r)^2`` with weight decay lambda is ``(y - r)^2`` with ``lambda/slope``: for weight decay its
     noise level and cutoff are those of bilinear regression, for a ridge they are closed.
