@@ -41,8 +41,8 @@ def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
 
 
 def problems() -> dict[str, Any]:
-    """Both layers."""
-    return {"tied": TIED, "untied": UNTIED}
+    """The tied layer: a symmetric target of an untied one is written in Python alone."""
+    return {"tied": TIED}
 
 
 def draw(parts: Parts) -> Figure:
