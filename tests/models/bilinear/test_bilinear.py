@@ -388,6 +388,11 @@ def test_least_squares_of_all_pairs():
     problem = ps.untied_linear_attention(HALF, alpha=1.5, noise=0.2, weight_decay=0.0, n_tokens=2, pairs="all")
     found = ps.solve(problem)
     assert found.estimation_error == pytest.approx(0.1 / (6 * 1.5 - 1.0) + 0.1 / (2 * 1.5 - 1.0), rel=1e-6)
+    near = ps.solve(problem.replace(alpha=0.505, noise=0.25))  # the antisymmetric part has hardly more than it needs
+    assert near.estimation_error == pytest.approx(0.125 / 2.03 + 0.125 / 0.01, rel=1e-9)
+    small = ps.solve(problem.replace(weight_decay=1e-4))  # by the state evolution of two parts
+    for name in ("test_error", "train_error", "train_loss", "estimation_error"):
+        assert getattr(found, name) == pytest.approx(getattr(small, name), rel=0.03), name
     with pytest.raises(ps.InputError, match="with fewer than d\\^2 scores of distinct tokens"):
         ps.solve(problem.replace(alpha=0.4))
     with pytest.raises(ps.InputError, match="one token shows the symmetric part"):

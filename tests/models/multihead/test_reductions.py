@@ -140,3 +140,25 @@ def test_heads_that_are_not_specialised_say_so():
     assert any("not specialised" in line for line in answer.caveats)
     assert answer.error_bars["test_error"] > 0.05 * answer.test_error
     assert answer.error_bars["overlap"] > 0.2 * answer.overlap
+
+
+def test_gains_that_do_not_settle_are_no_answer(monkeypatch):
+    """Side by side as for one head: what has not settled is an error, and not an exact number."""
+    from presage.models.multihead.theory import state_evolution
+
+    monkeypatch.setattr(state_evolution, "MOST", 2)
+    monkeypatch.setattr(state_evolution, "ROUNDS", 1)
+    problem = ps.multihead_attention(
+        ps.MarchenkoPastur(0.5), alpha=0.5, weight_decay=0.2, noise=0.5, combine="concatenate", target_gain=1.5
+    )
+    with pytest.raises(ps.SolveError, match="do not settle"):
+        ps.solve(problem)
+
+
+def test_heads_of_the_target_that_are_one_matrix():
+    """Multiples of the identity are the same in every frame: nothing tells their heads apart."""
+    law = ps.PointMasses([1.0], [1.0])
+    found = ps.solve(
+        ps.multihead_attention(law, alpha=2.0, weight_decay=0.05, noise=0.2, combine="mean", penalty="frobenius")
+    )
+    assert found.overlap == pytest.approx(found.cross_target_overlap, rel=1e-6)

@@ -72,7 +72,7 @@ N_TOKENS = Number(
     reason="it is the number of tokens of a sequence",
     too_large="a sample has a score for every pair of tokens, and more than that are not supported",
     remedy="Use for example <n_tokens=2>.",
-    span=(1, 6),
+    span=(2, 6),
 )
 N_KEYS = Number(
     "tokens of the other sequence, the keys; as many as queries if left out",
@@ -85,7 +85,7 @@ N_KEYS = Number(
     reason="it is the number of tokens of the sequence that is looked at",
     too_large=N_TOKENS.too_large,
     remedy="Use for example <n_keys=2>.",
-    span=(1, 6),
+    span=(2, 6),
 )
 MASK = Choice(
     "which tokens a token looks at",

@@ -244,3 +244,11 @@ def test_threads_do_not_change_a_bit(monkeypatch):
     for name in ("train_loss", "test_error", "estimation_error", "eigenvalues", "residual"):
         for other in found[1:]:
             np.testing.assert_array_equal(getattr(other, name), getattr(found[0], name))
+
+
+def test_the_rank_of_summed_heads_is_that_of_their_sum():
+    """Two heads of width .3 d sum to more than either can hold."""
+    problem = ps.multihead_attention(HALF, alpha=1.0, weight_decay=0.05, noise=0.2, combine="sum", kappa=0.3)
+    found = ps.simulate(problem, d=20, seeds=1, n_test=10, progress=False)
+    assert found.rank[0] == pytest.approx(np.mean(found.eigenvalues[0] > 0.0))
+    assert found.rank[0] > 0.4

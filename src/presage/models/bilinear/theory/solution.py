@@ -19,7 +19,7 @@ from presage.models.bilinear.thresholds import minimal_nuclear_norm
 from presage.protocol import checks
 from presage.protocol.errors import SolveError
 from presage.protocol.prediction import Prediction
-from presage.solving.matrix_parts import DRAWN, SAMPLED, Data, linear_parts, solve_drawn_parts, solve_ridge_parts
+from presage.solving.matrix_parts import DRAWN, SAMPLED, Data, linear_parts, solve_drawn_parts
 from presage.spectra.rectangular.convolution import RectangularConvolution
 from presage.spectra.rectangular.drawn import DrawnSingularValues
 
@@ -174,7 +174,7 @@ def solve(problem: BilinearProblem, *, tol: float = SOLVED, throw: bool = True) 
             "Use <weight_decay=0.1>, or <bayes_optimal()>, which needs none.",
         )
     if problem.n_tokens is not None and problem.pairs == "all":
-        return _settled(_all_pairs(problem, problem.n_tokens, decay), 10.0 * SAMPLED, throw)
+        return _all_pairs(problem, problem.n_tokens, decay, throw)
     if decay == 0.0 and alpha >= 1.0:
         return _least_squares(problem)
     if decay == 0.0 and noise == 0.0 and alpha >= minimal_nuclear_norm(target.nonzero, target.aspect):
@@ -203,12 +203,11 @@ def _settled(solution: BilinearSolution, tol: float, throw: bool) -> BilinearSol
     return solution
 
 
-def _all_pairs(problem: BilinearProblem, tokens: int, decay: float) -> BilinearSolution:
+def _all_pairs(problem: BilinearProblem, tokens: int, decay: float, throw: bool) -> BilinearSolution:
     """All pairs of one sequence: symmetric and antisymmetric part are seen by different numbers of scores.
 
     Equation: derived, the state evolution of two parts; without weight decay, least squares for each of them.
     Checked: tests/models/bilinear/test_bilinear.py::test_scores_of_a_token_with_itself_count_for_one_part
-    Checked: tests/models/bilinear/test_bilinear.py::test_least_squares_of_all_pairs
     """
     alpha, noise, target = problem.alpha, problem.noise, problem.target
     if tokens < 2:
@@ -222,6 +221,8 @@ def _all_pairs(problem: BilinearProblem, tokens: int, decay: float) -> BilinearS
             decay,
             'Use a small value such as <weight_decay=1e-3>, or <pairs="distinct">.',
         )
+    if decay == 0.0:
+        return _least_squares_of_parts(problem, tokens)
 
     def data(rho_0: Floats, seed: int) -> Data:
         return lambda overlaps, careful: linear_parts(tokens, alpha, rho_0, overlaps)
@@ -229,13 +230,9 @@ def _all_pairs(problem: BilinearProblem, tokens: int, decay: float) -> BilinearS
     def draw(d: int, rng: np.random.Generator) -> Floats:
         return target.sample(d, d, rng)
 
-    if decay == 0.0:
-        halves = 0.5 * problem.Q_0 * np.ones(2)
-        found = solve_ridge_parts(data, halves, alpha=alpha, noise=noise, tau=0.0, seeds=1)
-    else:
-        found = solve_drawn_parts(data, draw, alpha=alpha, noise=noise, threshold=2.0 * decay)
+    found = solve_drawn_parts(data, draw, alpha=alpha, noise=noise, threshold=2.0 * decay)
     names = [observable.name for observable in MEASURED]
-    return BilinearSolution(
+    solution = BilinearSolution(
         problem,
         delta=None,
         cutoff=None,
@@ -246,6 +243,32 @@ def _all_pairs(problem: BilinearProblem, tokens: int, decay: float) -> BilinearS
         drawn=found.singular_values,
         **{name: found.values[name] for name in names},
     )
+    return _settled(solution, 10.0 * SAMPLED, throw)
+
+
+def _least_squares_of_parts(problem: BilinearProblem, tokens: int) -> BilinearSolution:
+    """Without weight decay, where both parts have more measurements than entries.
+
+        a = T (T +- 1) alpha,   error = (Delta/2)/(a - 1),   test = T (T +- 1) (error + Delta/2),
+        train = T (T +- 1) (Delta/2) (1 - 1/a),   each summed over the symmetric (+) and the antisymmetric (-) part
+
+    Equation: derived: least squares with a measurements an entry, each with half of the noise.
+    Checked: tests/models/bilinear/test_bilinear.py::test_least_squares_of_all_pairs
+    """
+    half = 0.5 * problem.noise
+    scores = tokens * (tokens + np.array([1.0, -1.0]))
+    a = scores * problem.alpha
+    error = half / (a - 1.0)
+    train = float(np.sum(scores * half * (1.0 - 1.0 / a)))
+    values = {
+        "estimation_error": float(np.sum(error)),
+        "test_error": float(np.sum(scores * (error + half))),
+        "train_error": train,
+        "train_loss": problem.alpha * train,
+        "rank": 1.0 if problem.noise > 0.0 else problem.target.nonzero,
+    }
+    bars = {name: 1e-13 * abs(value) for name, value in values.items()}
+    return BilinearSolution(problem, delta=None, cutoff=None, residual=0.0, evaluations=0, bars=bars, **values)
 
 
 def _least_squares(problem: BilinearProblem) -> BilinearSolution:

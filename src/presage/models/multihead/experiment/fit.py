@@ -57,8 +57,11 @@ def certify(objective: Objective, S: Floats, data: Evaluation) -> Certificate:
         kept = np.maximum(theta - objective.threshold / curvature, 0.0)
     stepped = (vectors * kept[:, None, :]) @ vectors.transpose(0, 2, 1)
     residual = curvature * float(np.linalg.norm(stepped - S)) / slope if slope > 0.0 else float(S.any())
-    most = objective.width if objective.factorized else objective.d
-    ranks = np.minimum(np.count_nonzero(kept, axis=1), most) / objective.d
+    if objective.linear:  # all heads have one gradient, and the rank that outputs show is that of their sum
+        theta = np.linalg.eigvalsh(S.sum(axis=0) - data.gradient[0] / curvature)[None]
+        kept = np.maximum(theta - objective.threshold / curvature, 0.0) if objective.factorized else theta
+    most = objective.width * (len(S) if objective.linear else 1) if objective.factorized else objective.d
+    ranks = np.minimum(np.count_nonzero(kept, axis=1), min(most, objective.d)) / objective.d
     return Certificate(residual, _duality_gap(objective, S, data), ranks)
 
 

@@ -131,7 +131,7 @@ class HeadsSetting(Setting):
             total = sum(objective.with_sequences(block).loss_at(fit.S, fit.gains) for block in fresh)
         S, ranks = fit.S, fit.certificate.ranks
         if problem.combine == "sum":  # all that outputs show
-            S, S_0, ranks = S.sum(axis=0, keepdims=True), S_0.sum(axis=0, keepdims=True), ranks[:1]
+            S, S_0 = S.sum(axis=0, keepdims=True), S_0.sum(axis=0, keepdims=True)
         elif problem.combine == "mean":  # in whatever order they were learned
             S = S[assigned(S, S_0)]
         values = {

@@ -59,7 +59,8 @@ def solve_side_by_side(problem: MultiheadProblem, accuracy: float) -> Found:
         bars["cross_target_overlap"] = float(np.outer(spreads, np.abs(targets))[off].mean())
         bars["cross_overlap"] = 2.0 * float(np.outer(spreads, np.abs(means))[off].mean())
     said = tuple(dict.fromkeys(line for head in heads for line in head.said))
-    return Found(values, bars, (SIDE_BY_SIDE, *said), max(head.residual for head in heads), ())
+    states = tuple(state for head in heads for state in head.states)  # of gains: whether they settled is looked at
+    return Found(values, bars, (SIDE_BY_SIDE, *said), max(head.residual for head in heads), states)
 
 
 def solve_head(problem: MultiheadProblem, law: SpectralLaw, accuracy: float) -> Found:

@@ -18,6 +18,7 @@ from presage.solving.vector_state_evolution import settled
 MOST = 100  # steps of an iteration
 ROUNDS = 3  # of it, until proximal points that were looked for with care say the same
 LARGEST = 1e8  # of an overlap or a response that an iteration may try; the inverse of the least
+ALIKE = 1e-9  # relative: heads of a target closer than this are the same matrix
 SAME = 10.0  # over the tolerance: hats with and without care
 
 
@@ -181,7 +182,8 @@ def measured(
     if H > 1:
         cross, own = off_diagonal(m), values["overlap"]
         values["cross_target_overlap"], values["cross_overlap"] = cross, off_diagonal(q)
-        specialised = (own - cross) / (float(np.trace(Q_0)) / H - off_diagonal(Q_0))
+        apart = float(np.trace(Q_0)) / H - off_diagonal(Q_0)  # none between multiples of the identity
+        specialised = (own - cross) / apart if apart > ALIKE * float(Q_0.max()) else 1.0
     if problem.target_gain is not None:
         values["gain"] = float(state.gain[0])
     return Point(state, averages, values, specialised, residual, steps)

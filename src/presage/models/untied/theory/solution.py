@@ -91,7 +91,10 @@ class UntiedSolution(Prediction):
                 "the singular values of this fit are not known: its two parts are noisy by themselves."
             )
         if delta == 0.0:
-            raise AttributeError("the fit is the target itself: its singular values are those of `problem.target`.")
+            raise AttributeError(
+                f"the fit is {self.scale:.6g} times the target: its singular values are so many times those of "
+                "`problem.target`."
+            )
         return ShrunkSingularValues(RectangularConvolution(target, delta), self.cutoff, self.scale, self.rank)
 
     @property
