@@ -24,6 +24,7 @@ def test_flips_are_those_of_whole_matrices():
     assert tied[2] == pytest.approx(np.linalg.svd(q, compute_uv=False)[0] ** 2, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_uneven_rows_are_no_signal():
     """Rows of lognormal size: nothing but flips keeps its level, and no spike is ever counted."""
     rng = np.random.default_rng(3)

@@ -351,6 +351,7 @@ def squashed_labels():
     return y, Labels(y, weight, s * s, conditional=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("tail", "alpha"), [(0.5, 3.0), (2.0, 6.0)])
 def test_a_tail_of_sampled_labels(tail, alpha):
     """Samples with very many further coordinates: their Gram matrix is that of the first ones and the tail on it."""

@@ -76,3 +76,12 @@ def test_mistakes_are_told():
     networks = ps.simulate(decaying, d=8, seeds=2, trainer=ps.MatrixFlow(until=1.0), n_test=20, processes=1)
     with pytest.raises(ps.InputError, match="stopped on their way, which `trajectory` predicts"):
         ps.compare(ps.solve(decaying), networks)
+
+
+def test_networks_say_that_the_weight_decay_plays_no_part():
+    flow = ps.MatrixFlow(until=2.0, steps=3)
+    for decay, words in ((0.3, ["the weight decay plays no part"]), (0.0, [])):
+        problem = ps.bilinear_regression(ps.GaussianProduct(0.5), alpha=1.0, noise=0.1, weight_decay=decay)
+        said = ps.simulate(problem, d=8, seeds=1, trainer=flow, n_test=10, progress=False).caveats
+        assert len(said) == len(words)
+        assert all(word in line for word, line in zip(words, said, strict=True))

@@ -18,6 +18,7 @@ def test_it_ends_at_the_bayes_error():
     assert np.all(np.diff(found.estimation_error) < 1e-9)
 
 
+@pytest.mark.slow
 def test_message_passing_goes_this_way():
     found = ps.trajectory(PROBLEM, steps=8)
     networks = [

@@ -117,6 +117,7 @@ def test_sign_latents_take_a_unit_each():
     assert found.train_likelihood == pytest.approx(one.train_likelihood + other.train_likelihood, abs=1e-8)
 
 
+@pytest.mark.slow
 def test_units_that_are_mixed_are_the_same_machine():
     """``h = B s`` with s binary is the machine of s with the weights W B: same loss, other overlaps."""
     B = np.array([[1.0, 0.0], [0.5, 0.5]])

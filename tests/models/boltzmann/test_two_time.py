@@ -280,6 +280,7 @@ def test_messages_that_may_fail_are_told():
     assert "state evolution is a heuristic" in wild.caveats[0]
 
 
+@pytest.mark.slow
 def test_error_bars_of_message_passing_cover_a_finer_grid():
     """Fields of very strong signals are wide, and what a grid misses is in the overlaps of every iteration."""
     problem, steps = ps.boltzmann(alpha=4.0, signal=[100.0, 50.0], units=2), 2

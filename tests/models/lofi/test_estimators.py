@@ -77,6 +77,7 @@ def test_dual_coefficients_are_orthonormal(centre):
     assert rows - centre * rows.mean(axis=0) == pytest.approx(kernel.gram, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("activation", ["relu", "centred_relu"])
 @pytest.mark.parametrize("normalise", [True, False])
 @pytest.mark.parametrize("centre", [True, False])

@@ -130,6 +130,7 @@ def test_without_centring_the_radial_direction_takes_a_place():
     assert np.max(seen[True]) < 0.35
 
 
+@pytest.mark.slow
 def test_without_centring_the_constant_makes_a_pair_of_outliers():
     """The kernel without constant and linear part, inputs of norm one: both ends of the spectrum are z.b."""
     data = ps.true_inputs(THREE, d=20, n=2000, seed=0)

@@ -208,6 +208,7 @@ def test_the_best_method_is_better():
         assert best.test_error < found.test_error
 
 
+@pytest.mark.slow
 def test_thresholds_are_those_of_the_best_method():
     problem = problem_of()
     found = ps.thresholds(problem)
@@ -287,6 +288,7 @@ def test_messages_that_run_away_are_told():
         ps.simulate(problem_of(alpha=2.0), d=20, seeds=1, **options)
 
 
+@pytest.mark.slow
 def test_message_passing_is_on_the_bayes_curve():
     """Above the threshold the overlap of the theory; below it nothing."""
     problem = problem_of(alpha=1.5)

@@ -515,6 +515,7 @@ def compared(problem, sizes, seeds):
     return networks, ps.compare(ps.solve(problem), *networks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("problem", [COMPARISON, ROBUST], ids=["comparison", "robust"])
 def test_networks_do_what_is_predicted(problem):
     networks, comparison = compared(problem, (20, 36), 4)

@@ -33,6 +33,9 @@ from presage.training.ordered_sums import one_blas_thread
 from presage.training.proximal_gradient import ProximalGradient
 
 BLOCK_BYTES = 64e6  # test samples are drawn in blocks of about this size
+UNPENALISED = (
+    "the matrix is trained itself and without a penalty: the weight decay plays no part, in the training loss neither."
+)
 FOLLOWED_TRAINERS = (PlainBayesAMP, MatrixFlow, MatrixDescent)  # every matrix on their way is kept
 
 
@@ -114,6 +117,12 @@ class MatrixSetting(Setting):
     def described(self) -> dict[str, Any]:
         """The size of the test."""
         return {"n_test": self.n_test}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What of the problem plays no part on the way of a matrix that is trained itself."""
+        plays_none = isinstance(self.trainer, MatrixFlow | MatrixDescent) and self.problem.weight_decay
+        return (UNPENALISED,) if plays_none else ()
 
     def train(self, seed: int, threads: int) -> Outcome:
         """Draw target and data, train, measure; threads take parts of the samples, matrix products have one each."""

@@ -121,8 +121,9 @@ def solve(
 
     Args:
         problem: what is learned; it must have a weight decay, and 0 is its limit.
-        accuracy: relative error of the average over scores that is good enough; a finer average is taken if need be.
-        tol: residual of the equations that is still an answer.
+        accuracy: relative error of the average over scores of distinct tokens that is good enough; a finer average is
+            taken if need be. Tokens that look at themselves have one rule, whose spread is the error bar.
+        tol: residual of the equations of distinct tokens that is still an answer.
         throw: whether a failed solve raises; otherwise it returns its partial solution, with a caveat.
 
     Scores of distinct tokens have a closed weight side. A token that looks at itself too (``mask="self"``) sees
@@ -152,7 +153,9 @@ def solve(
     if solution.residual > doubt:
         failure = SolveError(
             f"The equations are left with a residual of {solution.residual:.1e}.",
-            "Use a larger <weight_decay>, or <weight_decay=0.0> for its limit.",
+            "Use a larger <weight_decay>."
+            if problem.mask == "self"
+            else "Use a larger <weight_decay>, or <weight_decay=0.0> for its limit.",
             solution,
         )
         if throw:
