@@ -260,7 +260,7 @@ def _least_squares_of_parts(problem: BilinearProblem, tokens: int) -> BilinearSo
     a = scores * problem.alpha
     error = half / (a - 1.0)
     train = float(np.sum(scores * half * (1.0 - 1.0 / a)))
-    values = {
+    values: dict[str, Any] = {
         "estimation_error": float(np.sum(error)),
         "test_error": float(np.sum(scores * (error + half))),
         "train_error": train,
