@@ -63,6 +63,7 @@ bench: $(INSTALLED)
 	$(BIN)/python bench/scaling.py
 	$(BIN)/python bench/features.py
 	$(BIN)/python bench/state_evolution.py
+	$(BIN)/python bench/heads.py
 	$(BIN)/python bench/checkpoints.py
 	$(BIN)/python bench/views.py
 	$(BIN)/python bench/page.py
