@@ -456,10 +456,10 @@ def test_dark_is_dark(page):
 
 
 def test_nothing_is_loaded_from_elsewhere_and_the_page_is_small(page, address):
-    script = "return performance.getEntriesByType('resource').map(one => [one.name, one.decodedBodySize])"
+    script = "return performance.getEntriesByType('resource').map(one => [one.name, one.encodedBodySize])"
     loaded = page.js(script)
     assert all(name.startswith(address) for name, _ in loaded)
-    assert sum(size for _, size in loaded) < 300_000
+    assert sum(size for _, size in loaded) < 120_000  # bytes that are sent
 
 
 def test_ten_pages_that_drag_at_once_all_end_at_the_right_numbers(window, address):

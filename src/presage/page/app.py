@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Request, WebSocket, WebSocketDisconnect
+from fastapi.middleware.gzip import GZipMiddleware
 from fastapi.responses import FileResponse, JSONResponse, PlainTextResponse, Response
 from fastapi.staticfiles import StaticFiles
 from starlette.requests import ClientDisconnect
@@ -30,6 +31,7 @@ from presage.protocol.machine import available_cores
 STATIC = Path(__file__).with_name("static")
 MOST_PROCESSES = 4  # that fill curves and maps
 KEPT_FREE = 2  # processes beside these: one for drafts, and one for what is refined or asked for by a button
+COMPRESSED = 2_000  # bytes from which an answer is sent compressed: the menu of all models is a tenth of its size then
 LOOK = 0.2  # seconds after which it is looked whether somebody still waits for a file
 AT_ONCE = 1  # urgency of what a button asks for
 NOBODY = "Nobody waits for this any more."
@@ -103,7 +105,8 @@ def make_app(*, host: str = "127.0.0.1", own: Sequence[str] = ()) -> FastAPI:
             end()
 
     app = FastAPI(lifespan=running, docs_url=None, redoc_url=None, openapi_url=None)
-    app.add_middleware(OwnOrigin, host=host)
+    app.add_middleware(GZipMiddleware, minimum_size=COMPRESSED)
+    app.add_middleware(OwnOrigin, host=host)  # the outermost: who is refused gets nothing else
     app.state.answering, app.state.training, app.state.remembered, app.state.end = answering, training, remembered, end
 
     async def told(what: str, /, **arguments: Any) -> Any:
