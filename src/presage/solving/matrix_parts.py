@@ -20,6 +20,7 @@ import scipy
 from presage.laws.spectral_law import Floats
 from presage.solving.block_channel import BlockHats, BlockOverlaps
 from presage.solving.sampled_weights import Prox, SampledWeights, wigner
+from presage.solving.vector_state_evolution import mean_and_bar
 
 SIZE, COPIES = 150, 3  # of the matrices that are drawn, and how many
 DAMPING = 0.8
@@ -250,7 +251,4 @@ def _averaged(found: list[tuple[Settled, dict[str, float]]], tol: float, spectru
 
 def _spread(values: list[float]) -> float:
     """Half width of a 95 % interval of the mean, by Student's t; none of a single value, which is closed."""
-    if len(values) == 1:
-        return 0.0
-    t = float(scipy.special.stdtrit(len(values) - 1, 0.975))
-    return t * float(np.std(values, ddof=1)) / sqrt(len(values))
+    return mean_and_bar(values)[1] if len(values) > 1 else 0.0

@@ -19,6 +19,7 @@ from presage.models.untied.theory.wide_row import contrasts
 from presage.models.untied.thresholds import distinct_target
 from presage.protocol.prediction import Prediction
 from presage.solving.block_channel import normal_points
+from presage.solving.vector_state_evolution import mean_and_bar
 from presage.spectra.rectangular.denoising import SingularValueDenoiser
 
 REACH, ACROSS = 7.0, 80  # of the plane integral of two keys
@@ -124,7 +125,7 @@ def _wide(problem: UntiedProblem, keys: int, known: float, spread: float) -> tup
         r, first, second = (z[:, k * (keys - 1) : (k + 1) * (keys - 1)] @ basis.T for k in range(3))
         one, other = (_softmax(problem, sqrt(known) * r + sqrt(spread) * noise) for noise in (first, second))
         found.append(float(np.mean(np.sum(0.5 * (one - other) ** 2, axis=1))))
-    return float(np.mean(found)), 3.182446 * float(np.std(found, ddof=1)) / sqrt(SCRAMBLES)
+    return mean_and_bar(found)
 
 
 def _softmax(problem: UntiedProblem, r: Floats) -> Floats:
