@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import partial
 from math import sqrt
 from time import perf_counter
 
@@ -18,10 +18,10 @@ from presage.training.adam import Adam, AdamState
 from presage.training.history import step_of
 from presage.training.lbfgs import LBFGS
 from presage.training.quasi_newton import quasi_newton
+from presage.training.saddle_points import past_saddles
 
 ROUNDINGS = 3e4  # a gradient is not known better than this many rounding errors
 SADDLE = 1e-2  # residual in S above which a stationary W is no minimum, unless W is too narrow for one
-ESCAPES = 3  # how often to leave a saddle point
 
 
 def start(objective: Objective, rng: np.random.Generator) -> Floats:
@@ -113,15 +113,9 @@ def lbfgs(trainer: LBFGS, objective: Objective, rng: np.random.Generator) -> Fit
 
 def lbfgs_from(trainer: LBFGS, objective: Objective, A: Floats) -> Fit:
     """The same from a given start: W, or S where S itself is trained."""
-    fit, A, stuck = _descend(trainer, objective, A)
-    for _ in range(ESCAPES):
-        if not stuck:
-            break
-        again, A, stuck = _descend(trainer, objective, _off_the_saddle(objective, fit.S, A))
-        history = np.concatenate([fit.history, again.history + np.array([fit.seconds, 0.0])])
-        seconds, evaluations = fit.seconds + again.seconds, fit.evaluations + again.evaluations
-        fit = replace(again, history=history, seconds=seconds, evaluations=evaluations)
-    return fit
+    return past_saddles(
+        partial(_descend, trainer, objective), lambda fit, place: _off_the_saddle(objective, fit.S, place), A
+    )
 
 
 def _descend(trainer: LBFGS, objective: Objective, A: Floats) -> tuple[Fit, Floats, bool]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from math import sqrt
 from time import perf_counter
 
@@ -15,11 +16,11 @@ from presage.protocol.errors import TrainError
 from presage.training.history import History
 from presage.training.lbfgs import LBFGS
 from presage.training.quasi_newton import quasi_newton
+from presage.training.saddle_points import past_saddles
 
 ROUNDING = 1e-11  # relative: a gradient is not known better
 STATIONARY = 1e-3  # relative gradient below which factors are about to stay where they are
 SADDLE = 1e-2  # residual in S above which such factors are no minimum, unless they are too narrow for one
-ESCAPES = 3  # how often to leave a saddle point
 NUDGE = 0.3  # of the size of a factor that fits the labels
 
 
@@ -105,15 +106,9 @@ def start(objective: Objective, rng: np.random.Generator) -> Floats:
 
 def lbfgs(trainer: LBFGS, objective: Objective, flat: Floats) -> Fit:
     """L-BFGS from a start, until the gradient is below `tol` of its cancelling parts; saddle points are left."""
-    fit, flat, stuck = _descended(trainer, objective, flat)
-    for _ in range(ESCAPES):
-        if not stuck:
-            break
-        again, flat, stuck = _descended(trainer, objective, _off_the_saddle(objective, fit, flat))
-        history = np.concatenate([fit.history, again.history + np.array([fit.seconds, 0.0])])
-        seconds, evaluations = fit.seconds + again.seconds, fit.evaluations + again.evaluations
-        fit = replace(again, history=history, seconds=seconds, evaluations=evaluations)
-    return fit
+    return past_saddles(
+        partial(_descended, trainer, objective), lambda fit, place: _off_the_saddle(objective, fit, place), flat
+    )
 
 
 def lowest(trainer: LBFGS, objective: Objective, starts: int, rng: np.random.Generator) -> tuple[Fit, Floats]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import partial
 from itertools import islice
 from math import sqrt
 from time import perf_counter
@@ -19,11 +19,11 @@ from presage.training.history import History
 from presage.training.lbfgs import LBFGS
 from presage.training.proximal_gradient import ProximalGradient
 from presage.training.quasi_newton import quasi_newton
+from presage.training.saddle_points import past_saddles
 
 ROUNDING = 1e-11  # relative: a gradient is not known better
 STATIONARY = 1e-3  # relative gradient in the factors below which they are about to stay where they are
 SADDLE = 1e-2  # residual in S above which such factors are no minimum
-ESCAPES = 3  # how often to leave a saddle point
 NUDGE = 0.3  # of the size of a factor that fits the labels
 
 
@@ -90,15 +90,9 @@ def start(objective: Objective, rng: np.random.Generator) -> Floats:
 
 def lbfgs(trainer: LBFGS, objective: Objective, A: Floats) -> Fit:
     """L-BFGS from a start, until the gradient is below `tol` of its cancelling parts; saddle points are left."""
-    fit, A, stuck = _descended(trainer, objective, A)
-    for _ in range(ESCAPES):
-        if not stuck:
-            break
-        again, A, stuck = _descended(trainer, objective, _off_the_saddle(objective, fit.S, A))
-        history = np.concatenate([fit.history, again.history + np.array([fit.seconds, 0.0])])
-        seconds, evaluations = fit.seconds + again.seconds, fit.evaluations + again.evaluations
-        fit = replace(again, history=history, seconds=seconds, evaluations=evaluations)
-    return fit
+    return past_saddles(
+        partial(_descended, trainer, objective), lambda fit, place: _off_the_saddle(objective, fit.S, place), A
+    )
 
 
 def _descended(trainer: LBFGS, objective: Objective, A: Floats) -> tuple[Fit, Floats, bool]:
