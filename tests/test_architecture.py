@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,19 +48,20 @@ BANNED_NAMES = {"base", "common", "helper", "helpers", "util", "utils"}
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def imported_names(path: Path, package: Path) -> Iterator[tuple[int, str]]:
+@cache
+def imported_names(path: Path, package: Path) -> list[tuple[int, str]]:
     """Every name that the module imports, absolute and dotted (presage.laws.spectral_law), with its line."""
     module = path.relative_to(package.parent).with_suffix("").parts
     here = module[:-1]  # for a module its package, for __init__.py the package that it is
+    names: list[tuple[int, str]] = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), filename=str(path))):
         if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield node.lineno, alias.name
+            names += [(node.lineno, alias.name) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             start = here[: len(here) - node.level + 1] if node.level else ()
             stem = [*start, *(node.module.split(".") if node.module else [])]
-            for alias in node.names:
-                yield node.lineno, ".".join([*stem, alias.name])
+            names += [(node.lineno, ".".join([*stem, alias.name])) for alias in node.names]
+    return names
 
 
 class Place(NamedTuple):
@@ -180,6 +182,7 @@ def banned_modules(package: Path) -> list[str]:
     return [str(path.relative_to(package)) for path in paths if path.stem.strip("_") in BANNED_NAMES]
 
 
+@cache
 def defined_tests(path: Path) -> set[str]:
     """The tests of a file as pytest names them: `test_x`, and `TestX::test_y` inside a class."""
     if not path.is_file():

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import final
 
-from presage.models.lora.bayes.optimal import noise_left, recovered_from
+from presage.models.lora.bayes.optimal import frozen_layer, recovered_from
 from presage.models.lora.declaration import THRESHOLDS
 from presage.models.lora.problem import LoraProblem
-from presage.models.lora.theory.pretrained import pretrained
 from presage.protocol.prediction import SampleSizes
 
 ACCURACY = 1e-3  # a third of the relative error bar that is aimed at
@@ -33,6 +32,6 @@ class LoraThresholds(SampleSizes):
 
 def thresholds(problem: LoraProblem) -> LoraThresholds:
     """The weak recovery of the Bayes-optimal fine-tuning; the alpha of the problem plays no part."""
-    stage = pretrained(problem.pretraining)
-    found, bar = recovered_from(problem, noise_left(problem, stage.numbers), ACCURACY)
+    stage, noise = frozen_layer(problem)
+    found, bar = recovered_from(problem, noise, ACCURACY)
     return LoraThresholds(found, {"weak_recovery": bar}, (*problem.notes, *stage.caveats), problem)

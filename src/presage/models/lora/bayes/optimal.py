@@ -14,7 +14,7 @@ from presage.models.lora.bayes.weak_recovery import weak_recovery
 from presage.models.lora.declaration import BAYES
 from presage.models.lora.problem import LoraProblem
 from presage.models.lora.theory.effective_noise import known_noise
-from presage.models.lora.theory.pretrained import Pretrained, pretrained
+from presage.models.lora.theory.pretrained import Pretrained, Stage, pretrained
 from presage.protocol import checks
 from presage.protocol.observables import Observable
 from presage.protocol.prediction import Prediction
@@ -106,8 +106,8 @@ def bayes_optimal(problem: LoraProblem, *, accuracy: float = 3e-3) -> LoraBayes:
         reason="it is the error bar that is aimed at",
         remedy="Use for example <accuracy=3e-3>.",
     )
-    stage = pretrained(problem.pretraining)
-    noise, q_0 = noise_left(problem, stage.numbers), problem.strength
+    stage, noise = frozen_layer(problem)
+    q_0 = problem.strength
     threshold, threshold_bar = recovered_from(problem, noise, accuracy)
     q, bar = 0.0, 0.0
     if problem.alpha > threshold - threshold_bar:
@@ -175,8 +175,11 @@ def fixed_point(alpha: float, rule: SampleBeliefs, near: tuple[float, float] = (
     return q_0 * float(scipy.optimize.brentq(gained, low, high, xtol=CLOSE))
 
 
-def noise_left(problem: LoraProblem, before: Pretrained) -> float:
-    """The effective noise, or a complaint about a problem whose least error is not known."""
+def frozen_layer(problem: LoraProblem) -> tuple[Stage, float]:
+    """The layer before fine-tuning and the effective noise that it leaves.
+
+    A problem whose least error is not known is complained about before anything is solved.
+    """
     if problem.target_rank != 1:
         reason, remedy = "the posterior is known for one new column", "Use <target_rank=1>."
         raise checks.complaint("target_rank", "be 1 here", reason, problem.target_rank, remedy)
@@ -186,7 +189,8 @@ def noise_left(problem: LoraProblem, before: Pretrained) -> float:
     if not problem.linear and problem.n_tokens != 2:
         reason, remedy = "the posterior of a softmax is known for two tokens", "Use <n_tokens=2>."
         raise checks.complaint("n_tokens", "be 2 here", reason, problem.n_tokens, remedy)
-    noise = known_noise(before)
+    stage = pretrained(problem.pretraining)
+    noise = known_noise(stage.numbers)
     if noise <= CLEAN * problem.strength**2:
         raise checks.complaint(
             "noise",
@@ -195,4 +199,4 @@ def noise_left(problem: LoraProblem, before: Pretrained) -> float:
             problem.noise,
             "Use for example <noise=0.1>.",
         )
-    return noise
+    return stage, noise
