@@ -29,10 +29,21 @@ HOW_TIMED = """Times are CPU seconds of one call on one core, the median of seve
 says otherwise; what is compared is timed by turns."""
 
 
-def row(work: str, most: float | None, seconds: float, plain: float | None, words: str, note: str) -> Row:
-    """A line: what may be taken, what was taken, and how much longer the straightforward version takes."""
+def row(
+    work: str,
+    most: float | None,
+    seconds: float,
+    plain: float | None,
+    words: str,
+    note: str,
+    also: Sequence[Check] = (),
+) -> Row:
+    """A line: what may be taken, what was taken, and how much longer the straightforward version takes.
+
+    `also` is what is asked for beside the time.
+    """
     ratio = "" if plain is None else f"; straightforward {span(plain)}: {times(plain / seconds)}"
-    checks = () if most is None else (Check("time", seconds <= most),)
+    checks = (*(() if most is None else (Check("time", seconds <= most),)), *also)
     required = "" if most is None else f"<= {span(most)}"
     return Row(work, required, f"{span(seconds)}{ratio}{f'; {words}' if words else ''}", checks, f"**{work}**: {note}")
 
@@ -40,7 +51,15 @@ def row(work: str, most: float | None, seconds: float, plain: float | None, word
 def rows_of(measured: Iterable[Mapping[str, Any]]) -> list[Row]:
     """Lines of what a model measured of itself."""
     return [
-        row(one["work"], one.get("reach"), one["seconds"], one.get("plain_seconds"), one.get("words", ""), one["note"])
+        row(
+            one["work"],
+            one.get("reach"),
+            one["seconds"],
+            one.get("plain_seconds"),
+            one.get("words", ""),
+            one["note"],
+            one.get("also", ()),
+        )
         for one in measured
     ]
 
