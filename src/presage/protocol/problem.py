@@ -97,6 +97,18 @@ class LearningProblem(Declared):
         alpha: float = self.alpha  # type: ignore[attr-defined] # a model that counts samples has it
         return round(alpha * self.samples_at_one(checked_dimension(d)))
 
+    def must_have_samples(self, d: int) -> None:
+        """Complain where alpha is so small that no sample is left at dimension d."""
+        count = self.samples_at_one(d)
+        if self.samples(d) < 1:
+            raise checks.complaint(
+                "alpha",
+                f"be above {0.5 / count:.2g} at d = {d}",
+                f"alpha times {count} is the number of samples, and there must be one",
+                self.alpha,  # type: ignore[attr-defined] # as in `samples`
+                "Use a larger <d> or <alpha>.",
+            )
+
     def with_samples(self, n: int, *, d: int) -> Self:
         """The same problem with the alpha of `n` samples at dimension d."""
         reason, remedy = "it is a number of samples", "Use for example <n=20000>."

@@ -455,7 +455,7 @@ WRONG: Any = "none"
         ),
         (
             lambda: ps.simulate(ps.bilinear_regression(HALF, alpha=1e-3, weight_decay=0.1), d=10),
-            "`alpha` must be larger at d = 10",
+            "`alpha` must be above 0.005 at d = 10",
         ),
         (
             lambda: ps.simulate(ps.bilinear_regression(HALF, alpha=1.0, weight_decay=0.1), d=10, trainer=WRONG),

@@ -215,7 +215,7 @@ WRONG: Any = "none"
         ),
         (lambda: ps.bayes_optimal(PROBLEM), "`problem` must be of a model that answers bayes_optimal"),
         (lambda: ps.simulate(PROBLEM.replace(weight_decay=0.0), d=10), "`weight_decay` must be positive: training"),
-        (lambda: ps.simulate(PROBLEM.replace(alpha=1e-3), d=10), "`alpha` must be larger at d = 10: alpha d is"),
+        (lambda: ps.simulate(PROBLEM.replace(alpha=1e-3), d=10), "`alpha` must be above 0.05 at d = 10: alpha times"),
         (
             lambda: ps.simulate(PROBLEM, d=10, trainer=ps.Adam()),
             "`trainer` must be a Lasso or a ProximalGradient or a LBFGS",

@@ -515,7 +515,7 @@ def test_a_worker_that_is_killed_is_a_failure_with_a_reason(tmp_path):
         ({"problem": TARGET}, r"`problem` must be a LearningProblem"),
         (
             {"problem": NETWORK.replace(alpha=0.004)},
-            r"`alpha` must be above 0\.005 at d = 10: alpha d\^2 is the number of samples.*Got alpha=0\.004",
+            r"`alpha` must be above 0\.005 at d = 10: alpha times 100 is the number of samples.*Got alpha=0\.004",
         ),
     ],
     ids=str,

@@ -144,13 +144,5 @@ def _setting(
                 'Use <task="label">, or Softmax or Linear as the channel.',
             )
     setting = NetworkSetting(problem, d, trainer, task, tokens, centring, n_test, dtype, storage)
-    if setting.n < 1:
-        least = 0.5 / d**2
-        raise checks.complaint(
-            "alpha",
-            f"be above {least:.2g} at d = {d}",
-            "alpha d^2 is the number of samples, and there must be one",
-            problem.alpha,
-            "Use a larger <d> or <alpha>.",
-        )
+    problem.must_have_samples(d)
     return setting

@@ -248,12 +248,5 @@ def _setting(problem: BilinearProblem, d: Any, trainer: Any, n_test: Any) -> Mat
         "n_test", n_test, at_least=1, reason="the test error is their mean", remedy="Use <n_test=2000>."
     )
     setting = MatrixSetting(problem, d, trainer, n_test)
-    if setting.n < 1:
-        raise checks.complaint(
-            "alpha",
-            f"be larger at d = {d}",
-            "alpha d L is the number of samples, and there must be one",
-            problem.alpha,
-            "Use a larger <d> or <alpha>.",
-        )
+    problem.must_have_samples(d)
     return setting
