@@ -83,6 +83,7 @@ def assert_weights_tell_what_is_predicted(alpha, weight_decay, d, trainer, seeds
             assert not agree(read, predicted(solution, cutoff=wrong))
 
 
+@pytest.mark.slow
 def test_weights_of_a_network_tell_the_noise_the_cutoff_and_the_features_that_are_predicted():
     assert_weights_tell_what_is_predicted(*CELLS[0], ps.AMP(), 2)
 

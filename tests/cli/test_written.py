@@ -135,7 +135,7 @@ def laws(part: Part, *, square: bool) -> st.SearchStrategy[Any]:
 
 @pytest.mark.parametrize("name", NAMES)
 @settings(
-    max_examples=40,
+    max_examples=20,
     deadline=None,
     derandomize=True,
     database=None,

@@ -304,7 +304,10 @@ def test_limits_in_alpha():
         network(0.5, 0.5, 1.0),
         network(0.2, 0.0, 1.0),
         ps.linear_attention(MP, alpha=1.0, weight_decay=0.1),
-        ps.attention(ps.PowerLaw(1.3, 40), alpha=1.0, weight_decay=0.1, noise=0.01, n_tokens=3),
+        pytest.param(
+            ps.attention(ps.PowerLaw(1.3, 40), alpha=1.0, weight_decay=0.1, noise=0.01, n_tokens=3),
+            marks=pytest.mark.slow,
+        ),
         ps.quadratic_network(ps.PointMasses([0.0, 1.0], [0.6, 0.4]), alpha=1.0, weight_decay=0.1, noise=0.02),
     ],
     ids=str,

@@ -533,6 +533,7 @@ def test_a_prediction_for_another_loss_is_caught():
         assert abs(measured.mean() - getattr(square, name)) > 6 * measured.std(ddof=1) / 2, name
 
 
+@pytest.mark.slow
 def test_a_channel_and_a_penalty_of_ones_own_go_together():
     problem = ROBUST.replace(penalty=ps.ElasticSpectral(0.1, 0.02))
     networks, comparison = compared(problem, (20, 36), 4)
