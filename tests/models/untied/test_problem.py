@@ -30,6 +30,8 @@ def test_rows_and_their_keys():
         ({"n_keys": 9}, "`n_keys` must leave at most 8 keys a row"),
         ({"output": "linear", "beta": 2.0}, "`beta` must be left out: a linear output"),
         ({"output": "linear", "beta_0": 2.0}, "`beta_0` must be left out: a linear output"),
+        ({"output": "linear", "target_gain": 1.5}, "`target_gain` must be left out: the scale of linear scores"),
+        ({"target_gain": 0.0}, "`target_gain` must be"),
         ({"target": ps.GaussianProduct(0.5, 2.0)}, "`target` must have aspect 1"),
         ({"target": ps.MarchenkoPastur(0.5)}, "`target` must be a law of singular values"),
         ({"target": 3}, "`target` must be a RectangularLaw or a SpectralLaw"),

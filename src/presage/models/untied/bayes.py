@@ -70,9 +70,12 @@ class UntiedBayes(Prediction):
 def bayes_optimal(problem: UntiedProblem) -> UntiedBayes:
     """Least error of any method: noise enters before the softmax, so a label tells differences of noisy scores.
 
+    A gain of the target is no secret, it is the sum of any row of a label: labels over v_0 are those without a gain.
+
     Equation: derived: [ETBMZ24] at ``alpha_eff``; the K - 1 orthonormal differences of a row have noise Delta each.
     Checked: tests/models/untied/test_thresholds.py::test_bayes_is_that_of_bilinear_regression
     Checked: tests/models/untied/test_thresholds.py::test_the_best_prediction_is_better_than_a_trained_one
+    Checked: tests/models/untied/theory/test_gain.py::test_the_gain_of_the_target_is_no_secret
     """
     target = distinct_target(problem, "bayes_optimal")
     found = bilinear_bayes(bilinear_regression(target, alpha=problem.alpha_eff, noise=problem.noise))
@@ -85,7 +88,7 @@ def best_prediction(problem: UntiedProblem, mmse: float) -> tuple[float, float]:
     """Error of the posterior mean of a fresh label, and how far it may be off.
 
     Given the data a score of the target is ``N(r, mmse + Delta)`` around its posterior mean r ~ N(0, Q_0 - mmse); the
-    best prediction is the mean of the softmax over that, its error the variance.
+    best prediction is the mean of the softmax over that, times v_0, its error the variance.
 
     Equation: derived: the posterior of a fresh score is Gaussian.
     Checked: tests/models/untied/test_thresholds.py::test_the_best_prediction_is_better_than_a_trained_one
@@ -98,7 +101,8 @@ def best_prediction(problem: UntiedProblem, mmse: float) -> tuple[float, float]:
         if keys > 1:  # the softmax of one key is 1
             one, off = _pair(problem, known, spread) if keys == 2 else _wide(problem, keys, known, spread)
             total, bar = total + rows * one, bar + rows * off
-    return total, bar
+    scale = problem.v_0**2
+    return scale * total, scale * bar
 
 
 def _pair(problem: UntiedProblem, known: float, spread: float) -> tuple[float, float]:

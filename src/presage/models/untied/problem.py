@@ -17,13 +17,16 @@ from presage.models.untied.declaration import (
     N_KEYS,
     N_TOKENS,
     NOISE,
+    OF_PARTS,
     OUTPUT,
     PENALTY,
     TARGET,
+    TARGET_GAIN,
     WEIGHT_DECAY,
 )
 from presage.protocol import checks
 from presage.protocol.fields import declared
+from presage.protocol.observables import Observable
 from presage.protocol.problem import LearningProblem
 
 Mask = Literal["cross", "causal", "off-diagonal", "self"]
@@ -47,7 +50,9 @@ class UntiedProblem(LearningProblem):
 
     The label is ``y = sigma(beta_0 (R_0 + sqrt(noise) xi))``, sigma the softmax of each row, R_0 the scores of the
     target S_0 and xi standard normal, a number of its own for every score; the learner shows ``sigma(beta R)``. With
-    ``output="linear"`` they are ``y = R_0 + sqrt(noise) xi`` and R. There are ``n = alpha d^2`` samples. The loss is
+    ``output="linear"`` they are ``y = R_0 + sqrt(noise) xi`` and R. With a `target_gain` v_0 labels are v_0 times the
+    softmax, and the learner shows ``v sigma(beta R)`` with a gain v that is learned too, without a penalty; where it is
+    None there is no gain, ``v = v_0 = 1``. There are ``n = alpha d^2`` samples. The loss is
 
         sum over samples, rows and keys of (y_ab - output_ab)^2 + weight_decay (|W_Q|_F^2 + |W_K|_F^2)
 
@@ -70,6 +75,7 @@ class UntiedProblem(LearningProblem):
     beta: float = field(default=BETA.default, metadata=declared(BETA))
     beta_0: float | None = field(default=None, metadata=declared(BETA_0))  # that of the learner where it is left out
     penalty: Penalty = field(default=PENALTY.default, metadata=declared(PENALTY))
+    target_gain: float | None = field(default=TARGET_GAIN.default, metadata=declared(TARGET_GAIN))
 
     model = MODEL
     parts = ("target",)
@@ -84,6 +90,10 @@ class UntiedProblem(LearningProblem):
             reason = "a linear output is the scores themselves and has no temperature"
             remedy = 'Leave it out, or use <output="softmax">.'
             raise checks.complaint(name, "be left out", reason, getattr(self, name), remedy)
+        if self.output == "linear" and self.target_gain is not None:
+            reason = "the scale of linear scores is that of the matrix, and a gain beside it has no value of its own"
+            remedy = 'Leave it out, or use <output="softmax">.'
+            raise checks.complaint("target_gain", "be left out", reason, self.target_gain, remedy)
         self._check_rows()
 
     def _check_target(self) -> None:
@@ -177,6 +187,17 @@ class UntiedProblem(LearningProblem):
         return self.beta if self.beta_0 is None else self.beta_0
 
     @property
+    def v_0(self) -> float:
+        """Gain of the target's output, 1 where none is learned."""
+        return 1.0 if self.target_gain is None else self.target_gain
+
+    def has(self, observable: Observable) -> bool:
+        """Whether a number is one of this problem: a gain that is learned, parts of an error that are seen apart."""
+        if observable.name == "gain":
+            return self.target_gain is not None
+        return self.mask == "self" or observable not in OF_PARTS
+
+    @property
     def keys(self) -> tuple[int, ...]:
         """How many keys each row has, in the order of the rows; a row without any is left out."""
         T = self.n_tokens
@@ -210,6 +231,8 @@ def untied_attention(
     beta: float = BETA.default,
     beta_0: float | None = None,
     penalty: Penalty = PENALTY.default,
+    target_gain: float | None = TARGET_GAIN.default,
 ) -> UntiedProblem:
     """Attention with separate query and key matrices, ``S = W_Q W_K'/d``, ``alpha = n/d^2``; see `UntiedProblem`."""
-    return UntiedProblem(target, alpha, weight_decay, noise, n_tokens, n_keys, mask, output, beta, beta_0, penalty)
+    scores = (noise, n_tokens, n_keys, mask, output, beta, beta_0)
+    return UntiedProblem(target, alpha, weight_decay, *scores, penalty, target_gain)

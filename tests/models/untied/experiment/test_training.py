@@ -65,6 +65,22 @@ def test_the_minimum_under_a_ridge_is_that_of_a_plain_optimiser(mask, T, beta):
     assert found.certificate.rank == 1.0
 
 
+@pytest.mark.parametrize(("mask", "T"), MASKS)
+@pytest.mark.parametrize("penalty", [{"weight_decay": 0.05}, {"weight_decay": None, "ridge": 0.03}])
+def test_a_trained_gain_is_the_best_for_its_matrix(mask, T, penalty):
+    """The loss is a parabola in the gain, and its lowest point is where training ends."""
+    rng = np.random.default_rng(0)
+    sequences = draw(0.5 * rng.standard_normal((4, 4)), mask, T, T, 1.0, 0.2, 30, rng, target_gain=1.5)
+    objective = Objective(sequences, 1.0, **penalty, learns_gain=True)
+    found = lbfgs(EXACT, objective, start(objective, rng))
+    below, here, above = (objective.loss_at(found.S, found.gain + step) for step in (-0.1, 0.0, 0.1))
+    assert found.converged
+    assert found.certificate.residual < 1e-5
+    assert abs(above - below) < 1e-5 * (above + below - 2.0 * here)
+    assert found.gain != pytest.approx(1.5, abs=1e-3)
+    assert found.loss == pytest.approx(here + objective.penalty_at(found.S))
+
+
 @pytest.mark.parametrize(
     ("mask", "pairs", "T"), [("cross", "cross", 2), ("off-diagonal", "distinct", 3), ("self", "all", 2)]
 )

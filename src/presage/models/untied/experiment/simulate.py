@@ -120,16 +120,18 @@ class HeadSetting(Setting):
             beta, target_beta = (problem.beta, problem.target_beta) if problem.softmax else (None, None)
             seen = (S_0, problem.mask, problem.n_tokens, self.n_keys, target_beta, problem.noise)
             price, factors = problem.weight_decay or 0.0, problem.penalty == "weight-decay"
+            v_0 = problem.target_gain
             objective = Objective(
-                draw(*seen, self.n, for_data, threads=threads),
+                draw(*seen, self.n, for_data, target_gain=v_0, threads=threads),
                 beta,
                 price if factors else None,
                 0.0 if factors else price,
                 threads,
+                v_0 is not None,
             )
             fit = _fit(self.trainer, objective, for_trainer)
-            fresh = stream(*seen, self.n_test, for_test, threads=threads)
-            total = sum(objective.with_sequences(block).loss_at(fit.S) for block in fresh)
+            fresh = stream(*seen, self.n_test, for_test, target_gain=v_0, threads=threads)
+            total = sum(objective.with_sequences(block).loss_at(fit.S, fit.gain) for block in fresh)
         error = fit.S - S_0
         values = {
             "test_error": total / self.n_test,
@@ -139,6 +141,7 @@ class HeadSetting(Setting):
             "rank": fit.certificate.rank,
             "symmetric_error": float(np.sum((0.5 * (error + error.T)) ** 2)) / d,
             "antisymmetric_error": float(np.sum((0.5 * (error - error.T)) ** 2)) / d,
+            "gain": fit.gain,
             "m": float(np.sum(fit.S * S_0)) / d,
             "q": float(np.sum(fit.S**2)) / d,
             "singular_values": with_numerical_zeros(np.linalg.svd(fit.S, compute_uv=False), d),
