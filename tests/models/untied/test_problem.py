@@ -33,7 +33,10 @@ def test_rows_and_their_keys():
         ({"output": "linear", "target_gain": 1.5}, "`target_gain` must be left out: the scale of linear scores"),
         ({"target_gain": 0.0}, "`target_gain` must be"),
         ({"target": ps.GaussianProduct(0.5, 2.0)}, "`target` must have aspect 1"),
-        ({"target": ps.MarchenkoPastur(0.5)}, "`target` must be a law of singular values"),
+        (
+            {"target": ps.MarchenkoPastur(0.5), "mask": "off-diagonal", "n_tokens": 3},
+            "`target` must be a law of singular values where two tokens look at each other",
+        ),
         ({"target": 3}, "`target` must be a RectangularLaw or a SpectralLaw"),
         ({"mask": "diagonal"}, '`mask` must be "cross", "causal", "off-diagonal" or "self"'),
         ({"penalty": "lasso"}, '`penalty` must be "weight-decay" or "frobenius"'),

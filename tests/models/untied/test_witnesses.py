@@ -18,6 +18,7 @@ CASES = {
     "low rank, linear": (cross(target=LOW, output="linear", alpha=0.3, weight_decay=0.1), (24, 48)),
     "themselves too, ridge": (itself(weight_decay=0.01, penalty="frobenius"), (24, 48)),
     "themselves too": (itself(), (20, 40)),
+    "two keys, symmetric": (cross(target=ps.MarchenkoPastur(0.5)), (24, 48)),
     "two keys, a gain": (cross(target_gain=1.5, weight_decay=0.2), (24, 48)),
     "three keys, a gain": (cross(target_gain=0.7, n_keys=3, alpha=0.6, weight_decay=0.05), (20, 40)),
     "those before, a gain": (cross(target_gain=1.5, mask="causal", n_tokens=4, alpha=0.7, weight_decay=0.2), (20, 40)),

@@ -19,7 +19,10 @@ TARGET = Part(
     kind=f"{HERE}.problem.TARGETS",
     example="GaussianProduct(0.5)",
     reason="a matrix of queries and keys has a law of singular values",
-    forms={"product": Form("product:RANK", "product:0.5", "product of Gaussian factors", "GaussianProduct")},
+    forms={
+        "product": Form("product:RANK", "product:0.5", "product of Gaussian factors", "GaussianProduct"),
+        "mp": Form("mp:KAPPA_0", "mp:0.5", "symmetric, Marchenko-Pastur", "MarchenkoPastur"),
+    },
 )
 ALPHA = Number(
     "samples over the squared dimension, n/d^2",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal, final
 
+from presage.laws.absolute_values import AbsoluteValues
 from presage.laws.rectangular_law import RectangularLaw
 from presage.laws.spectral_law import SpectralLaw
 from presage.models.untied.declaration import (
@@ -61,7 +63,7 @@ class UntiedProblem(LearningProblem):
     where nothing is trained, and 0 means the limit 0+.
 
     The target has singular values of order one and ``Q_0 = |S_0|_F^2/d``; its frames are independent and uniform, or,
-    for a law of eigenvalues (with ``mask="self"`` only), it is symmetric.
+    for a law of eigenvalues (with any mask but "off-diagonal"), it is symmetric.
     """
 
     target: RectangularLaw | SpectralLaw = field(metadata=declared(TARGET))
@@ -114,14 +116,14 @@ class UntiedProblem(LearningProblem):
                 target,
                 "Use for example <target=GaussianProduct(0.5)>, or <bilinear_regression> for a rectangular target.",
             )
-        if self.symmetric and self.mask != "self":
+        if self.symmetric and self.mask == "off-diagonal":
             raise checks.complaint(
                 "target",
-                "be a law of singular values",
-                "scores of distinct tokens are known for targets whose two frames are independent; a symmetric target "
+                "be a law of singular values where two tokens look at each other",
+                "their two scores see a matrix and its transpose, which of a symmetric target are the same, and that "
                 "is known for tokens that look at themselves too",
                 target,
-                'Use for example <target=GaussianProduct(0.5)>, or <mask="self">.',
+                'Use for example <target=GaussianProduct(0.5)>, or <mask="self">, <mask="causal"> or <mask="cross">.',
             )
 
     def _check_rows(self) -> None:
@@ -175,6 +177,11 @@ class UntiedProblem(LearningProblem):
     def symmetric(self) -> bool:
         """Whether the target is symmetric."""
         return isinstance(self.target, SpectralLaw)
+
+    @cached_property
+    def singular_values(self) -> RectangularLaw:
+        """Law of the target's singular values: of a symmetric one the absolute values of its eigenvalues."""
+        return AbsoluteValues(self.target) if isinstance(self.target, SpectralLaw) else self.target
 
     @property
     def Q_0(self) -> float:

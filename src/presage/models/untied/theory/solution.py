@@ -9,7 +9,6 @@ from typing import Any, final
 
 import numpy as np
 
-from presage.laws.rectangular_law import RectangularLaw
 from presage.laws.root_law import RootLaw
 from presage.laws.spectral_law import Floats
 from presage.models.untied.declaration import MEASURED
@@ -86,8 +85,8 @@ class UntiedSolution(Prediction):
         """Law of the singular values of the fit."""
         if self.drawn is not None:
             return DrawnSingularValues(self.drawn)
-        target, delta = self.problem.target, self.delta
-        if delta is None or self.cutoff is None or self.scale is None or not isinstance(target, RectangularLaw):
+        target, delta = self.problem.singular_values, self.delta
+        if delta is None or self.cutoff is None or self.scale is None:
             raise AttributeError(
                 "the singular values of this fit are not known: its two parts are noisy by themselves."
             )
@@ -99,10 +98,9 @@ class UntiedSolution(Prediction):
         return ShrunkSingularValues(RectangularConvolution(target, delta), self.cutoff, self.scale, self.rank)
 
     @property
-    def target_law(self) -> RootLaw | None:
-        """Law of the singular values of the target; None for a symmetric one."""
-        target = self.problem.target
-        return target.singular_values if isinstance(target, RectangularLaw) else None
+    def target_law(self) -> RootLaw:
+        """Law of the singular values of the target."""
+        return self.problem.singular_values.singular_values
 
     @property
     def error_bars(self) -> dict[str, float]:

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from presage.laws.rectangular_law import RectangularLaw
 from presage.laws.spectral_law import Floats
 from presage.models.untied.problem import UntiedProblem
 from presage.models.untied.theory.channel import Conjugates, Overlaps, Rule, conjugates_of
@@ -139,10 +138,9 @@ class Evolution:
     def _weights(self) -> Callable[[Floats], Shrunk]:
         problem, strength = self.problem, self.problem.weight_decay
         assert strength is not None
-        assert isinstance(problem.target, RectangularLaw)
         if problem.penalty == "frobenius" or strength == 0.0:
             return lambda logs: shrunk_by_ridge(problem.Q_0, strength, logs)
-        target = problem.target
+        target = problem.singular_values
         return lambda logs: shrunk_by_weight_decay(target, strength, logs)
 
     def started(self) -> tuple[State, Floats]:
