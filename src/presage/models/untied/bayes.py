@@ -31,6 +31,7 @@ from presage.spectra.symmetric.denoising import Denoiser
 
 REACH, ACROSS = 7.0, 80  # of the plane integral of two keys
 POINTS, SCRAMBLES = 4096, 4  # of longer rows
+NUDGE = 1e-3  # relative step of the mmse, for the slope of the test error in it
 
 
 @final
@@ -98,6 +99,9 @@ def bayes_optimal(problem: UntiedProblem) -> UntiedBayes:
         found = bilinear_bayes(bilinear_regression(target, alpha=problem.alpha_eff, noise=problem.noise))
     bars = {name: found.error_bars[name] for name in ("mmse", "estimation_error", "delta")}
     test, bar = best_prediction(problem, found.mmse)
+    if bars["mmse"] > 0.0:  # what is not known of the one is not known of the other
+        step = max(NUDGE * found.mmse, bars["mmse"])
+        bar += abs(best_prediction(problem, found.mmse + step)[0] - test) * bars["mmse"] / step
     return UntiedBayes(problem, found.delta, found.mmse, test, bars | {"test_error": bar})
 
 

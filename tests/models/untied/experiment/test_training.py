@@ -221,3 +221,17 @@ def test_threads_do_not_change_a_bit(mask, monkeypatch):
     for name in ("train_loss", "test_error", "estimation_error", "singular_values", "residual"):
         for other in found[1:]:
             np.testing.assert_array_equal(getattr(other, name), getattr(found[0], name))
+
+
+@pytest.mark.parametrize(
+    ("law", "d", "said"),
+    [
+        (ps.GaussianProduct(0.3), 11, ("rank d = 3.3 is not a whole number: the targets have 3.",)),
+        (ps.SingularValueMasses([0.0, 1.0]), 11, ("rank d = 5.5 is not a whole number: the targets have 5 or 6.",)),
+        (ps.SingularValueMasses([0.0, 1.0]), 10, ()),
+        (ps.SingularValueMasses([2.0, 1.0]), 11, ()),
+    ],
+)
+def test_a_rank_that_a_dimension_cannot_have_is_told(law, d, said):
+    problem = ps.untied_attention(law, alpha=0.3, weight_decay=0.1, noise=0.1, output="linear")
+    assert simulate(problem, d=d, seeds=1, n_test=10).caveats == said

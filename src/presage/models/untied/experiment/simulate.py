@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil, floor
 from typing import Any, final
 
 import numpy as np
 
+from presage.laws.gaussian_product import GaussianProduct
 from presage.laws.marchenko_pastur import MarchenkoPastur
 from presage.laws.numerical_zeros import with_numerical_zeros
 from presage.models.untied.experiment.ensemble import UntiedEnsemble
@@ -100,12 +102,19 @@ class HeadSetting(Setting):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """A width of the target that this dimension cannot have."""
+        """A width, or a rank, of the target that this dimension cannot have."""
         target = self.problem.target
-        width = target.kappa_0 * self.d if isinstance(target, MarchenkoPastur) else float(self.d)
+        if isinstance(target, MarchenkoPastur):
+            name, ratio = "kappa_0", target.kappa_0
+        else:
+            name, ratio = "rank", target.rank if isinstance(target, GaussianProduct) else target.nonzero
+        width = ratio * self.d
         if abs(width - round(width)) <= 1e-9 * self.d:
             return ()
-        return (f"kappa_0 d = {width:g} is not a whole number: the targets have {max(1, round(width))}.",)
+        drawn = f"{max(1, round(width))}"
+        if not isinstance(target, (MarchenkoPastur, GaussianProduct)):  # which are products of factors
+            drawn = f"{floor(width)} or {ceil(width)}"
+        return (f"{name} d = {width:g} is not a whole number: the targets have {drawn}.",)
 
     def described(self) -> dict[str, Any]:
         """The size of the test."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from math import exp, log, sqrt
+from math import exp, log
 from typing import NamedTuple
 
 import numpy as np
@@ -17,11 +17,11 @@ from presage.models.untied.problem import UntiedProblem
 from presage.models.untied.theory.channel import Conjugates, Overlaps, Rule, conjugates_of
 from presage.models.untied.theory.linear_start import linear_start
 from presage.models.untied.theory.weights import Shrunk, shrunk_by_ridge, shrunk_by_weight_decay
+from presage.solving.vector_state_evolution import mean_and_bar
 
 NUDGE = 1e-4  # relative step of the differences of the channel, whose nodes do not move
 LARGEST_STEP = 1.5
 IN_VAIN = 5  # Newton steps without progress
-STUDENT = 3.182446  # 97.5 % of Student's t with 3 degrees of freedom: four scrambles
 SCRAMBLES = 4
 JUMPING = 0.005  # part of a response that is jumps: finer averages do not help there,
 HOPELESS = 0.1  # nor where a root is so far away
@@ -123,7 +123,7 @@ def moves(found: FixedPoint) -> dict[str, float]:
     there = [observables(other) for other in found.others]
     if not found.scattered:
         return {name: max((abs(other[name] - value) for other in there), default=0.0) for name, value in here.items()}
-    return {name: STUDENT * float(np.std([o[name] for o in there], ddof=1)) / sqrt(len(there)) for name in here}
+    return {name: mean_and_bar([other[name] for other in there])[1] for name in here}
 
 
 class Evolution:
