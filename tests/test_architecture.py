@@ -23,9 +23,10 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "presage"
 
 # Who may import whom, by path. A model sees itself, never another, but for those that are built on one: fine-tuning
-# begins where a pre-training ended, heads whose outputs lie side by side are as many problems of one head, and a
-# softmax whose labels are all fitted is bilinear regression. The wall between the witnesses stands between them too.
-BUILT_ON = {"lora": {"attention"}, "multihead": {"attention"}, "untied": {"bilinear"}}
+# begins where a pre-training ended, heads whose outputs lie side by side are as many problems of one head, a softmax
+# whose labels are all fitted is bilinear regression, and who knows of a symmetry looks for a tied head. The wall
+# between the witnesses stands between them too.
+BUILT_ON = {"lora": {"attention"}, "multihead": {"attention"}, "untied": {"attention", "bilinear"}}
 SHARED = {"protocol", "laws"}  # what both witnesses share, beside the definitions of their own model
 WITNESSES = {
     "theory": {"theory", "bayes", "thresholds"},  # parts of a model that are one witness

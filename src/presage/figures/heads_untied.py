@@ -41,8 +41,8 @@ def data(effort: Effort, sweep: Sweep = ps.sweep) -> Parts:
 
 
 def problems() -> dict[str, Any]:
-    """The tied layer: a symmetric target of an untied one is written in Python alone."""
-    return {"tied": TIED}
+    """Both layers."""
+    return {"tied": TIED, "untied": UNTIED}
 
 
 def draw(parts: Parts) -> Figure:

@@ -37,11 +37,12 @@ DRAWN = (
 
 
 class PartConjugates(NamedTuple):
-    """Hats of the two parts (all diagonal) and the two errors of a sample."""
+    """Hats of the two parts (all diagonal), the two errors of a sample, and a gain where one is learned."""
 
     hats: BlockHats
     test: float
     train: float
+    gain: float | None = None
 
 
 Data = Callable[[BlockOverlaps, bool], PartConjugates]  # of overlaps, and whether to look from all starts
@@ -229,6 +230,7 @@ def _half(Q_0: Floats, alpha: float) -> BlockOverlaps:
 def _numbers(found: Settled, Q_0: Floats, alpha: float, cost: float) -> dict[str, float]:
     m, q = (np.diag(matrix) for matrix in found.overlaps[:2])
     error, train = Q_0 - 2.0 * m + q, found.conjugates.train
+    gain = {} if found.conjugates.gain is None else {"gain": found.conjugates.gain}
     return {
         "test_error": found.conjugates.test,
         "train_error": train,
@@ -238,6 +240,7 @@ def _numbers(found: Settled, Q_0: Floats, alpha: float, cost: float) -> dict[str
         "antisymmetric_error": float(error[1]),
         "m": float(m.sum()),
         "q": float(q.sum()),
+        **gain,
     }
 
 

@@ -25,6 +25,7 @@ TRAINED = {
     "self": itself(beta=BETA, beta_0=BETA_0, **GIVEN),
     "linear": itself(output="linear", **GIVEN),
     "ridge": itself(beta=BETA, beta_0=BETA_0, penalty="frobenius", **GIVEN),
+    "gain": cross(beta=BETA, beta_0=BETA_0, target_gain=1.4, **GIVEN),
 }
 
 
@@ -57,6 +58,7 @@ def outputs(problem, x, z, S, beta):
     r"\#\{i : s_i(S) \ne 0\}/d",
     r"\|S_s - S_{0s}\|_F^2/d",
     r"\|S_a - S_{0a}\|_F^2/d",
+    "v",
 )
 @pytest.mark.parametrize("name", TRAINED)
 def test_trained_heads_measure_what_the_page_defines(name):
@@ -72,7 +74,7 @@ def test_trained_heads_measure_what_the_page_defines(name):
         R_0, of_target = outputs(problem, x, z, S_0, BETA_0)
         y = of_target(R_0 + sqrt(DELTA) * rng.standard_normal(R_0.shape))
         R, of_learner = outputs(problem, x, z, S, BETA)
-        return np.sum((y - of_learner(R)) ** 2)
+        return np.sum((problem.v_0 * y - found.gain[0] * of_learner(R)) ** 2)
 
     n = problem.samples(d)
     error, values = losses(for_data, n), np.linalg.svd(S, compute_uv=False)
@@ -82,6 +84,7 @@ def test_trained_heads_measure_what_the_page_defines(name):
     factors = DECAY * (np.sum(W_Q**2) + np.sum(W_K**2))
     assert factors == pytest.approx(2.0 * DECAY * d * values.sum())
     price = DECAY * d * np.sum(S**2) if name == "ridge" else factors
+    assert (found.gain[0] == 1.0) == (problem.target_gain is None)
     assert found.train_error[0] == pytest.approx(error / n, rel=1e-6)
     assert found.train_loss[0] == pytest.approx((error + price) / d**2, rel=1e-5)
     assert found.test_error[0] == pytest.approx(losses(for_test, n_test) / n_test, rel=1e-6)
@@ -122,6 +125,34 @@ def test_the_data_by_gradient_descent_and_differences():
     assert found.m_hat == pytest.approx(2.0 * response_0, rel=0.03)
     assert found.Sigma_hat == pytest.approx(-2.0 * response, rel=0.03)
     assert found.q_hat == pytest.approx(2.0 * np.mean(np.sum(f * f, axis=1)), rel=0.03)
+
+
+@evaluates(
+    r"""\ell(r_0, r) = \|v\, \sigma - v_0\, \sigma_0\|^2 = \frac{(v - v_0)^2}{K} + v^2 \Big\| \sigma - \frac{1}{K}
+    - \frac{v_0}{v} \Big( \sigma_0 - \frac{1}{K} \Big) \Big\|^2""",
+    r"""v = v_0\, \frac{\sum_{\mathrm{rows}} \mathbb E\, \sigma(p)^\top \sigma_0(r_0)}{\sum_{\mathrm{rows}}
+    \mathbb E\, \|\sigma(p)\|^2}""",
+)
+def test_a_gain_by_gradient_descent():
+    v, v_0, Sigma, m, q = 1.3, 0.9, 0.7, 0.7, 0.8
+    problem = cross(noise=DELTA, mask="causal", n_tokens=4, target_gain=v_0)  # rows of one, two and three keys
+    rng, along, square, test = np.random.default_rng(0), 0.0, 0.0, 0.0
+    for K in (1, 2, 3):
+        r = sqrt(q) * rng.standard_normal((6000, K))
+        r_0 = m / q * r + sqrt(problem.Q_0 + DELTA - m * m / q) * rng.standard_normal((6000, K))
+        h, y = r.copy(), softmax(r_0, 1.0)
+        apart = v * softmax(r, 1.0) - v_0 * y
+        test += np.mean(np.sum(apart**2, axis=1))
+        shrunk = softmax(r, 1.0) - 1 / K - v_0 / v * (y - 1 / K)
+        assert np.sum(apart**2, axis=1) == pytest.approx((v - v_0) ** 2 / K + v**2 * np.sum(shrunk**2, axis=1))
+        for _ in range(120):  # plain descent of |h - r|^2/(2 Sigma) + |v softmax(h) - v_0 softmax(r_0)|^2
+            s = softmax(h, 1.0)
+            e = v * s - v_0 * y
+            h -= 0.3 * (h - r + Sigma * 2.0 * v * s * (e - np.sum(s * e, axis=1, keepdims=True)))
+        along, square = along + np.mean(np.sum(s * y, axis=1)), square + np.mean(np.sum(s * s, axis=1))
+    found = conjugates_of(problem, Overlaps.told(1.0, m, q, Sigma), Rule(96, 18), v)
+    assert found.gain == pytest.approx(v_0 * along / square, rel=5e-3)
+    assert found.test == pytest.approx(test, rel=0.03)
 
 
 @evaluates(

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import presage as ps
+from presage.models.untied import bayes
 from tests.models.untied.problems import HALF, LOW, cross, itself
 
 
@@ -51,6 +54,24 @@ def test_the_best_prediction_is_better_than_a_trained_one(changes):
     everything = ps.bayes_optimal(problem.replace(alpha=1e5))
     noise = ps.bayes_optimal(problem.replace(alpha=1e-8))
     assert everything.test_error < best.test_error < noise.test_error
+
+
+def test_the_best_prediction_is_as_uncertain_as_the_matrix(monkeypatch):
+    # With an error of the mmse that is made large, the test errors at both ends of its bar are within theirs.
+    problem, plain = cross(), ps.bayes_optimal(cross())
+    real, bar = bayes.bilinear_bayes, 0.01
+
+    def rough(regression):
+        found = real(regression)
+        return replace(found, bars=found.bars | {"mmse": bar})
+
+    monkeypatch.setattr(bayes, "bilinear_bayes", rough)
+    found = ps.bayes_optimal(problem)
+    assert found.test_error == plain.test_error
+    for off in (-bar, bar):
+        moved = abs(bayes.best_prediction(problem, plain.mmse + off)[0] - plain.test_error)
+        assert found.error_bars["test_error"] == pytest.approx(moved, rel=0.1)
+    assert found.error_bars["test_error"] > 1e3 * plain.error_bars["test_error"]
 
 
 def test_a_token_that_looks_at_itself_has_no_thresholds():

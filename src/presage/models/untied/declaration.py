@@ -19,7 +19,10 @@ TARGET = Part(
     kind=f"{HERE}.problem.TARGETS",
     example="GaussianProduct(0.5)",
     reason="a matrix of queries and keys has a law of singular values",
-    forms={"product": Form("product:RANK", "product:0.5", "product of Gaussian factors", "GaussianProduct")},
+    forms={
+        "product": Form("product:RANK", "product:0.5", "product of Gaussian factors", "GaussianProduct"),
+        "mp": Form("mp:KAPPA_0", "mp:0.5", "symmetric, Marchenko-Pastur", "MarchenkoPastur"),
+    },
 )
 ALPHA = Number(
     "samples over the squared dimension, n/d^2",
@@ -129,6 +132,19 @@ PENALTY = Choice(
     default="weight-decay",
     reason="the factors are trained with weight decay, or the matrix itself with a ridge",
 )
+TARGET_GAIN = Number(
+    "gain v_0 of the target's output, where the learner learns its own; none is learned where it is left out",
+    symbol="v_0",
+    label="gain of the target",
+    above=0.0,
+    at_most=1e3,
+    optional=True,
+    scale="logarithmic",
+    reason="it is the factor on the output of the target",
+    remedy="Use for example <target_gain=1.5>, or leave it out.",
+    plays_no_part_in=("thresholds",),
+    span=(0.1, 10.0),
+)
 
 TEST_ERROR = Observable(
     "test_error",
@@ -179,7 +195,8 @@ OF_PARTS = (  # of a token that looks at itself too: that score sees the symmetr
         formula=r"\|S_a - S_{0a}\|_F^2/d",
     ),
 )
-MEASURED = (*OF_ANY_MASK, *OF_PARTS)
+GAIN = Observable("gain", "learned gain of the output", "gain", formula="v")
+MEASURED = (*OF_ANY_MASK, *OF_PARTS, GAIN)
 BAYES = (
     Observable(
         "mmse",
@@ -208,6 +225,7 @@ FIELDS = {
     "beta": BETA,
     "beta_0": BETA_0,
     "penalty": PENALTY,
+    "target_gain": TARGET_GAIN,
 }
 
 MODEL = Model(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal, final
 
+from presage.laws.absolute_values import AbsoluteValues
 from presage.laws.rectangular_law import RectangularLaw
 from presage.laws.spectral_law import SpectralLaw
 from presage.models.untied.declaration import (
@@ -17,13 +19,16 @@ from presage.models.untied.declaration import (
     N_KEYS,
     N_TOKENS,
     NOISE,
+    OF_PARTS,
     OUTPUT,
     PENALTY,
     TARGET,
+    TARGET_GAIN,
     WEIGHT_DECAY,
 )
 from presage.protocol import checks
 from presage.protocol.fields import declared
+from presage.protocol.observables import Observable
 from presage.protocol.problem import LearningProblem
 
 Mask = Literal["cross", "causal", "off-diagonal", "self"]
@@ -47,7 +52,9 @@ class UntiedProblem(LearningProblem):
 
     The label is ``y = sigma(beta_0 (R_0 + sqrt(noise) xi))``, sigma the softmax of each row, R_0 the scores of the
     target S_0 and xi standard normal, a number of its own for every score; the learner shows ``sigma(beta R)``. With
-    ``output="linear"`` they are ``y = R_0 + sqrt(noise) xi`` and R. There are ``n = alpha d^2`` samples. The loss is
+    ``output="linear"`` they are ``y = R_0 + sqrt(noise) xi`` and R. With a `target_gain` v_0 labels are v_0 times the
+    softmax, and the learner shows ``v sigma(beta R)`` with a gain v that is learned too, without a penalty; where it is
+    None there is no gain, ``v = v_0 = 1``. There are ``n = alpha d^2`` samples. The loss is
 
         sum over samples, rows and keys of (y_ab - output_ab)^2 + weight_decay (|W_Q|_F^2 + |W_K|_F^2)
 
@@ -56,7 +63,7 @@ class UntiedProblem(LearningProblem):
     where nothing is trained, and 0 means the limit 0+.
 
     The target has singular values of order one and ``Q_0 = |S_0|_F^2/d``; its frames are independent and uniform, or,
-    for a law of eigenvalues (with ``mask="self"`` only), it is symmetric.
+    for a law of eigenvalues (with any mask but "off-diagonal"), it is symmetric.
     """
 
     target: RectangularLaw | SpectralLaw = field(metadata=declared(TARGET))
@@ -70,6 +77,7 @@ class UntiedProblem(LearningProblem):
     beta: float = field(default=BETA.default, metadata=declared(BETA))
     beta_0: float | None = field(default=None, metadata=declared(BETA_0))  # that of the learner where it is left out
     penalty: Penalty = field(default=PENALTY.default, metadata=declared(PENALTY))
+    target_gain: float | None = field(default=TARGET_GAIN.default, metadata=declared(TARGET_GAIN))
 
     model = MODEL
     parts = ("target",)
@@ -84,6 +92,10 @@ class UntiedProblem(LearningProblem):
             reason = "a linear output is the scores themselves and has no temperature"
             remedy = 'Leave it out, or use <output="softmax">.'
             raise checks.complaint(name, "be left out", reason, getattr(self, name), remedy)
+        if self.output == "linear" and self.target_gain is not None:
+            reason = "the scale of linear scores is that of the matrix, and a gain beside it has no value of its own"
+            remedy = 'Leave it out, or use <output="softmax">.'
+            raise checks.complaint("target_gain", "be left out", reason, self.target_gain, remedy)
         self._check_rows()
 
     def _check_target(self) -> None:
@@ -104,14 +116,14 @@ class UntiedProblem(LearningProblem):
                 target,
                 "Use for example <target=GaussianProduct(0.5)>, or <bilinear_regression> for a rectangular target.",
             )
-        if self.symmetric and self.mask != "self":
+        if self.symmetric and self.mask == "off-diagonal":
             raise checks.complaint(
                 "target",
-                "be a law of singular values",
-                "scores of distinct tokens are known for targets whose two frames are independent; a symmetric target "
+                "be a law of singular values where two tokens look at each other",
+                "their two scores see a matrix and its transpose, which of a symmetric target are the same, and that "
                 "is known for tokens that look at themselves too",
                 target,
-                'Use for example <target=GaussianProduct(0.5)>, or <mask="self">.',
+                'Use for example <target=GaussianProduct(0.5)>, or <mask="self">, <mask="causal"> or <mask="cross">.',
             )
 
     def _check_rows(self) -> None:
@@ -166,6 +178,11 @@ class UntiedProblem(LearningProblem):
         """Whether the target is symmetric."""
         return isinstance(self.target, SpectralLaw)
 
+    @cached_property
+    def singular_values(self) -> RectangularLaw:
+        """Law of the target's singular values: of a symmetric one the absolute values of its eigenvalues."""
+        return AbsoluteValues(self.target) if isinstance(self.target, SpectralLaw) else self.target
+
     @property
     def Q_0(self) -> float:
         """Size of the target, ``|S_0|_F^2/d``: the variance of a clean score of distinct tokens."""
@@ -175,6 +192,17 @@ class UntiedProblem(LearningProblem):
     def target_beta(self) -> float:
         """Inverse temperature of the target, as a number."""
         return self.beta if self.beta_0 is None else self.beta_0
+
+    @property
+    def v_0(self) -> float:
+        """Gain of the target's output, 1 where none is learned."""
+        return 1.0 if self.target_gain is None else self.target_gain
+
+    def has(self, observable: Observable) -> bool:
+        """Whether a number is one of this problem: a gain that is learned, parts of an error that are seen apart."""
+        if observable.name == "gain":
+            return self.target_gain is not None
+        return self.mask == "self" or observable not in OF_PARTS
 
     @property
     def keys(self) -> tuple[int, ...]:
@@ -210,6 +238,8 @@ def untied_attention(
     beta: float = BETA.default,
     beta_0: float | None = None,
     penalty: Penalty = PENALTY.default,
+    target_gain: float | None = TARGET_GAIN.default,
 ) -> UntiedProblem:
     """Attention with separate query and key matrices, ``S = W_Q W_K'/d``, ``alpha = n/d^2``; see `UntiedProblem`."""
-    return UntiedProblem(target, alpha, weight_decay, noise, n_tokens, n_keys, mask, output, beta, beta_0, penalty)
+    scores = (noise, n_tokens, n_keys, mask, output, beta, beta_0)
+    return UntiedProblem(target, alpha, weight_decay, *scores, penalty, target_gain)

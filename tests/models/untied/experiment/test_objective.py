@@ -95,6 +95,24 @@ def test_gradients_are_differences_of_the_loss(mask, T, K, betas):
 
 
 @every_mask
+def test_a_gain_is_a_factor_on_the_outputs(mask, T, K):
+    """Rows of one key show nothing but the gains, and count."""
+    rng, h, S, v, v_0 = np.random.default_rng(2), 1e-6, matrix(1), 1.3, 0.7
+    naive = Naive(mask, T, K, (0.8, 1.7))
+    sequences = draw(matrix(7), mask, T, K, 1.7, 0.0, N, np.random.default_rng(0), target_gain=v_0)
+    objective = Objective(sequences, 0.8, 0.3, learns_gain=True)
+    whole = np.sum(np.where(naive.seen, v * naive.output(S, 0) - v_0 * naive.labels, 0.0) ** 2)
+    found = objective.at_S(S, v)
+    assert (found.value, objective.loss_at(S, v)) == pytest.approx((whole, whole), rel=1e-12)
+    slope = (objective.loss_at(S, v + h) - objective.loss_at(S, v - h)) / (2.0 * h)
+    assert found.slope == pytest.approx(slope, rel=1e-6)
+    for evaluate, shape in ((objective.at_S, (D, D)), (objective.at_factors, (2, D, 3))):
+        point, direction = rng.standard_normal(shape), rng.standard_normal(shape)
+        slope = (evaluate(point + h * direction, v).value - evaluate(point - h * direction, v).value) / (2.0 * h)
+        assert np.sum(evaluate(point, v).gradient * direction) == pytest.approx(slope, rel=1e-5, abs=1e-6)
+
+
+@every_mask
 def test_the_penalty_is_what_the_best_factors_of_a_matrix_pay(mask, T, K):
     """``min |W_Q|^2 + |W_K|^2`` over ``W_Q W_K' = d S`` is twice d times the nuclear norm; other factors pay more."""
     objective, S = build(mask, T, K, None), matrix(1)

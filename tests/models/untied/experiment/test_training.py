@@ -65,6 +65,22 @@ def test_the_minimum_under_a_ridge_is_that_of_a_plain_optimiser(mask, T, beta):
     assert found.certificate.rank == 1.0
 
 
+@pytest.mark.parametrize(("mask", "T"), MASKS)
+@pytest.mark.parametrize("penalty", [{"weight_decay": 0.05}, {"weight_decay": None, "ridge": 0.03}])
+def test_a_trained_gain_is_the_best_for_its_matrix(mask, T, penalty):
+    """The loss is a parabola in the gain, and its lowest point is where training ends."""
+    rng = np.random.default_rng(0)
+    sequences = draw(0.5 * rng.standard_normal((4, 4)), mask, T, T, 1.0, 0.2, 30, rng, target_gain=1.5)
+    objective = Objective(sequences, 1.0, **penalty, learns_gain=True)
+    found = lbfgs(EXACT, objective, start(objective, rng))
+    below, here, above = (objective.loss_at(found.S, found.gain + step) for step in (-0.1, 0.0, 0.1))
+    assert found.converged
+    assert found.certificate.residual < 1e-5
+    assert abs(above - below) < 1e-5 * (above + below - 2.0 * here)
+    assert found.gain != pytest.approx(1.5, abs=1e-3)
+    assert found.loss == pytest.approx(here + objective.penalty_at(found.S))
+
+
 @pytest.mark.parametrize(
     ("mask", "pairs", "T"), [("cross", "cross", 2), ("off-diagonal", "distinct", 3), ("self", "all", 2)]
 )
@@ -205,3 +221,17 @@ def test_threads_do_not_change_a_bit(mask, monkeypatch):
     for name in ("train_loss", "test_error", "estimation_error", "singular_values", "residual"):
         for other in found[1:]:
             np.testing.assert_array_equal(getattr(other, name), getattr(found[0], name))
+
+
+@pytest.mark.parametrize(
+    ("law", "d", "said"),
+    [
+        (ps.GaussianProduct(0.3), 11, ("rank d = 3.3 is not a whole number: the targets have 3.",)),
+        (ps.SingularValueMasses([0.0, 1.0]), 11, ("rank d = 5.5 is not a whole number: the targets have 5 or 6.",)),
+        (ps.SingularValueMasses([0.0, 1.0]), 10, ()),
+        (ps.SingularValueMasses([2.0, 1.0]), 11, ()),
+    ],
+)
+def test_a_rank_that_a_dimension_cannot_have_is_told(law, d, said):
+    problem = ps.untied_attention(law, alpha=0.3, weight_decay=0.1, noise=0.1, output="linear")
+    assert simulate(problem, d=d, seeds=1, n_test=10).caveats == said

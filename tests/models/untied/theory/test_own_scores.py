@@ -13,8 +13,10 @@ from presage.solving.matrix_parts import parts
 from tests.models.untied.problems import cross, itself
 
 
-def test_the_loss_of_two_rows_has_its_derivatives():
-    loss = softmax_rows(itself(beta=1.3, beta_0=0.8))
+@pytest.mark.parametrize("gain", [{}, {"target_gain": 1.5}])
+@pytest.mark.parametrize("v", [1.0, 1.9])
+def test_the_loss_of_two_rows_has_its_derivatives(gain, v):
+    loss = softmax_rows(itself(beta=1.3, beta_0=0.8, **gain), v)
     rng = np.random.default_rng(0)
     u0, u = rng.standard_normal((2, 5, 2))
     terms, h = loss(u0, u), 1e-5

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from presage.laws.spectral_law import Floats
-from presage.models.untied.declaration import MEASURED, OF_ANY_MASK
+from presage.models.untied.declaration import MEASURED
 from presage.protocol.ensemble import Ensemble
 from presage.protocol.observables import Observable
 
@@ -26,6 +26,7 @@ class UntiedEnsemble(Ensemble):
     rank: Floats = field(repr=False)  # fraction of non-zero singular values of S_fit
     symmetric_error: Floats = field(repr=False)  # the part of the estimation error in (S + S')/2
     antisymmetric_error: Floats = field(repr=False)  # and in (S - S')/2
+    gain: Floats = field(repr=False)  # learned factor on the output, 1 where none is learned
     m: Floats = field(repr=False)  # Tr(S_fit' S_0)/d
     q: Floats = field(repr=False)  # |S_fit|_F^2/d
     singular_values: Floats = field(repr=False)  # of S_fit, decreasing, one row a seed
@@ -42,5 +43,5 @@ class UntiedEnsemble(Ensemble):
 
     @property
     def measured(self) -> tuple[Observable, ...]:
-        """What is measured of them; the parts of the error are told where a token looks at itself too."""
-        return MEASURED if self.problem.mask == "self" else OF_ANY_MASK
+        """What is measured of them: parts of the error where a token looks at itself too, a gain if it is learned."""
+        return tuple(observable for observable in MEASURED if self.problem.has(observable))

@@ -38,6 +38,7 @@ class Fit:
     seconds: float
     history: Floats = field(repr=False)  # rows (seconds, whole loss), one an iteration
     caveats: tuple[str, ...] = ()
+    gain: float = 1.0  # of the outputs
 
 
 def shrunk(objective: Objective, S: Floats, gradient: Floats, curvature: float) -> tuple[Floats, Floats]:
@@ -86,5 +87,5 @@ def duality_gap(objective: Objective, S: Floats, data: Evaluation) -> float:
 
 def finite(evaluation: Evaluation, trainer: str, iteration: int) -> None:
     """Stop the training if its loss or its gradient is not made of numbers any more."""
-    if not np.isfinite(evaluation.value + evaluation.gradient.sum()):
+    if not np.isfinite(evaluation.value + evaluation.gradient.sum() + evaluation.slope):
         raise TrainError(f"{trainer} left the finite numbers at iteration {iteration}.", "Use a larger <weight_decay>.")

@@ -78,21 +78,22 @@ def softmax(R, seen, beta, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FUSED)
-def softmax_loss(labels, R, seen, beta, G):  # type: ignore[no-untyped-def]
-    """Sum of ``|softmax(beta R) - y|^2`` over samples and rows; write its slope in R to `G`."""
+def softmax_loss(labels, R, seen, beta, gain, G):  # type: ignore[no-untyped-def]
+    """Sum of ``|v softmax(beta R) - y|^2`` over samples and rows, and its slope in v; write the slope in R to `G`."""
     n, T, K = R.shape
     softmax(R, seen, beta, G)
-    total = 0.0
+    total, slope = 0.0, 0.0
     for i in range(n):
         for a in range(T):
             mean = 0.0
             for b in range(K):
-                residual = G[i, a, b] - labels[i, a, b]
+                residual = gain * G[i, a, b] - labels[i, a, b]
                 total += residual * residual
                 mean += G[i, a, b] * residual
+            slope += 2.0 * mean
             for b in range(K):
-                G[i, a, b] *= 2.0 * beta * (G[i, a, b] - labels[i, a, b] - mean)
-    return total
+                G[i, a, b] *= 2.0 * beta * gain * (gain * G[i, a, b] - labels[i, a, b] - mean)
+    return total, slope
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FUSED)

@@ -1,4 +1,4 @@
-"""The training loss of queries and keys at finite size: its value and gradient in S and in the two factors.
+"""The training loss of queries and keys at finite size: its value and gradient in S, in the two factors and in a gain.
 
 Everything is a matrix product of tokens with a d x d matrix and back, with a few numbers a sample between: memory
 O(n (T + K) d), work O(n min(T, K) d^2), no array of size n d^2.
@@ -20,10 +20,11 @@ from presage.training.ordered_sums import in_ordered_parts
 
 
 class Evaluation(NamedTuple):
-    """A value and its gradient."""
+    """A value, its gradient, and its slope in the gain of the outputs."""
 
     value: float
     gradient: Floats
+    slope: float = 0.0
 
 
 @final
@@ -40,6 +41,7 @@ class Objective:
     weight_decay: float | None
     ridge: float = 0.0
     threads: int = 1
+    learns_gain: bool = False  # of a softmax
 
     @property
     def d(self) -> int:
@@ -67,29 +69,29 @@ class Objective:
             return self.d * self.ridge * float(np.sum(S * S))
         return self.threshold * float(np.linalg.norm(S, "nuc"))
 
-    def at_S(self, S: Floats) -> Evaluation:
+    def at_S(self, S: Floats, gain: float = 1.0) -> Evaluation:
         """Loss of the samples, without the penalty, and its gradient in S."""
-        value, gradient, diagonal = self._pass_over(S, with_gradient=True)
+        value, gradient, diagonal, slope = self._pass_over(S, gain, with_gradient=True)
         if self.sequences.centred:
             gradient = gradient - diagonal * np.eye(self.d)
-        return Evaluation(value, gradient / sqrt(self.d))
+        return Evaluation(value, gradient / sqrt(self.d), slope)
 
-    def loss_at(self, S: Floats) -> float:
+    def loss_at(self, S: Floats, gain: float = 1.0) -> float:
         """Loss of the samples at S, without the penalty: half the work of `at_S`."""
-        return self._pass_over(S, with_gradient=False)[0]
+        return self._pass_over(S, gain, with_gradient=False)[0]
 
-    def at_factors(self, factors: Floats) -> Evaluation:
+    def at_factors(self, factors: Floats, gain: float = 1.0) -> Evaluation:
         """Whole loss, weight decay included, and its gradient in ``(W_Q, W_K)``, an array of 2 x d x m."""
         W_Q, W_K = factors
-        value, in_S = self.at_S(self.S_of(factors))
+        value, in_S, slope = self.at_S(self.S_of(factors), gain)
         decay = self.weight_decay or 0.0
         gradient = np.stack([in_S @ W_K, in_S.T @ W_Q]) / self.d + 2.0 * decay * factors
-        return Evaluation(value + decay * float(np.sum(factors**2)), gradient)
+        return Evaluation(value + decay * float(np.sum(factors**2)), gradient, slope)
 
-    def at_matrix(self, S: Floats) -> Evaluation:
+    def at_matrix(self, S: Floats, gain: float = 1.0) -> Evaluation:
         """Whole loss, ridge included, and its gradient in S."""
-        value, gradient = self.at_S(S)
-        return Evaluation(value + self.penalty_at(S), gradient + 2.0 * self.d * self.ridge * S)
+        value, gradient, slope = self.at_S(S, gain)
+        return Evaluation(value + self.penalty_at(S), gradient + 2.0 * self.d * self.ridge * S, slope)
 
     def S_of(self, factors: Floats) -> Floats:
         """``S = W_Q W_K'/d``."""
@@ -107,14 +109,15 @@ class Objective:
         queries, keys = sequences.n_queries, sequences.n_keys - sequences.first
         return keys < queries, min(keys, queries), max(keys, queries)
 
-    def _slope(self, block: slice, R: Floats, G: Floats) -> float:
+    def _slope(self, block: slice, R: Floats, gain: float, G: Floats) -> tuple[float, float]:
         labels, seen = self.sequences.labels[block], self.sequences.seen
         if self.beta is None:
-            return float(kernels.linear_loss(labels, R, seen, G))
-        return float(kernels.softmax_loss(labels, R, seen, self.beta, G))
+            return float(kernels.linear_loss(labels, R, seen, G)), 0.0
+        value, slope = kernels.softmax_loss(labels, R, seen, self.beta, gain, G)
+        return float(value), float(slope)
 
-    def _pass_over(self, S: Floats, *, with_gradient: bool) -> tuple[float, Floats, float]:
-        """One pass: the loss, ``sum_mu G_ab x_a y_b'`` with its slopes G, and the sum of the slopes on the diagonal.
+    def _pass_over(self, S: Floats, gain: float, *, with_gradient: bool) -> tuple[float, Floats, float, float]:
+        """One pass: the loss, ``sum_mu G_ab x_a y_b'`` with its slopes G, their sum on the diagonal, that of the gain.
 
         S multiplies one side of the scores only, and on the way back only that side meets another matrix product.
         """
@@ -124,24 +127,25 @@ class Objective:
         near, far = (sequences.keys, sequences.queries) if keys_mapped else (sequences.queries, sequences.keys)
         matrix, shift = np.ascontiguousarray(S.T) if keys_mapped else S, sequences.shift(S)
 
-        def sweep(blocks: list[slice]) -> tuple[float, Floats, float]:
+        def sweep(blocks: list[slice]) -> tuple[float, Floats, float, float]:
             size = max((block.stop - block.start for block in blocks), default=0)
             mapped, (scores, slopes) = np.empty((size * rows, d)), np.empty((2, size, T, K))
-            value, diagonal, gradient, product = 0.0, 0.0, np.zeros((d, d)), np.empty((d, d))
+            value, diagonal, slope, gradient, product = 0.0, 0.0, 0.0, np.zeros((d, d)), np.empty((d, d))
             for block in blocks:
                 count = block.stop - block.start
                 x, y = near[block.start * rows : block.stop * rows], far[block.start * columns : block.stop * columns]
                 left, R, G = mapped[: count * rows], scores[:count], slopes[:count]
                 np.dot(x, matrix, out=left)
                 kernels.scores(left, y, keys_mapped, first, scale, shift, R)
-                value += self._slope(block, R, G)
+                loss, in_gain = self._slope(block, R, gain, G)
+                value, slope = value + loss, slope + in_gain
                 if with_gradient:
                     kernels.pull_back(G, y, keys_mapped, first, left)
                     gradient += np.dot(left.T, x, out=product) if keys_mapped else np.dot(x.T, left, out=product)
                     if sequences.centred:
                         diagonal += float(np.einsum("naa->", G))
-            return value, gradient, diagonal
+            return value, gradient, diagonal, slope
 
         parts = in_ordered_parts(self.n, d, max(rows, columns), self.threads, sweep)
-        values, gradients, diagonals = zip(*parts, strict=True)
-        return float(sum(values)), np.sum(gradients, axis=0), float(sum(diagonals))
+        values, gradients, diagonals, slopes = zip(*parts, strict=True)
+        return float(sum(values)), np.sum(gradients, axis=0), float(sum(diagonals)), float(sum(slopes))

@@ -91,17 +91,18 @@ def draw(
     n: int,
     rng: np.random.Generator,
     *,
+    target_gain: float | None = None,
     threads: int = 1,
 ) -> Sequences:
     """Draw `n` samples of the target `S_0`, with a softmax of inverse temperature `target_beta`, or linear (None).
 
     ``r_ab = q_a' S_0 k_b/sqrt(d) + sqrt(noise) xi_ab``, each score with noise of its own; with the mask "self" the mean
     ``Tr S_0/sqrt(d)`` is taken off the diagonal. Rows that have nothing to choose from, and keys that no row sees, show
-    nothing of the target and are left out.
+    nothing of the target and are left out; but a row of one key shows the gain of the target, where it has one.
     """
     d, linear = len(S_0), target_beta is None
     seen = seen_scores(mask, T, K)
-    rows = seen.sum(axis=1) >= (1 if linear else 2)
+    rows = seen.sum(axis=1) >= (1 if linear or target_gain is not None else 2)
     columns = seen[rows].any(axis=0)
     queries = rng.standard_normal((n, T, d))
     keys = rng.standard_normal((n, K, d)) if mask == "cross" else queries
@@ -125,6 +126,7 @@ def draw(
     else:
         labels, first = np.empty_like(R_0), 1
         kernels.softmax(R_0, seen, target_beta, labels)
+        labels *= 1.0 if target_gain is None else target_gain
         keys = keys[:, 1:] - keys[:, :1]
     return Sequences(queries.reshape(-1, d), keys.reshape(-1, d), labels, seen, first, centred, size)
 
@@ -143,8 +145,10 @@ def stream(
     n: int,
     rng: np.random.Generator,
     *,
+    target_gain: float | None = None,
     threads: int = 1,
 ) -> Iterator[Sequences]:
     """Draw `n` samples block by block, so that a test of any size needs the memory of one block."""
     for start in range(0, n, BLOCK):
-        yield draw(S_0, mask, T, K, target_beta, noise, min(BLOCK, n - start), rng, threads=threads)
+        count = min(BLOCK, n - start)
+        yield draw(S_0, mask, T, K, target_beta, noise, count, rng, target_gain=target_gain, threads=threads)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil, floor
 from typing import Any, final
 
 import numpy as np
 
+from presage.laws.gaussian_product import GaussianProduct
 from presage.laws.marchenko_pastur import MarchenkoPastur
 from presage.laws.numerical_zeros import with_numerical_zeros
 from presage.models.untied.experiment.ensemble import UntiedEnsemble
@@ -100,12 +102,19 @@ class HeadSetting(Setting):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """A width of the target that this dimension cannot have."""
+        """A width, or a rank, of the target that this dimension cannot have."""
         target = self.problem.target
-        width = target.kappa_0 * self.d if isinstance(target, MarchenkoPastur) else float(self.d)
+        if isinstance(target, MarchenkoPastur):
+            name, ratio = "kappa_0", target.kappa_0
+        else:
+            name, ratio = "rank", target.rank if isinstance(target, GaussianProduct) else target.nonzero
+        width = ratio * self.d
         if abs(width - round(width)) <= 1e-9 * self.d:
             return ()
-        return (f"kappa_0 d = {width:g} is not a whole number: the targets have {max(1, round(width))}.",)
+        drawn = f"{max(1, round(width))}"
+        if not isinstance(target, (MarchenkoPastur, GaussianProduct)):  # which are products of factors
+            drawn = f"{floor(width)} or {ceil(width)}"
+        return (f"{name} d = {width:g} is not a whole number: the targets have {drawn}.",)
 
     def described(self) -> dict[str, Any]:
         """The size of the test."""
@@ -120,16 +129,18 @@ class HeadSetting(Setting):
             beta, target_beta = (problem.beta, problem.target_beta) if problem.softmax else (None, None)
             seen = (S_0, problem.mask, problem.n_tokens, self.n_keys, target_beta, problem.noise)
             price, factors = problem.weight_decay or 0.0, problem.penalty == "weight-decay"
+            v_0 = problem.target_gain
             objective = Objective(
-                draw(*seen, self.n, for_data, threads=threads),
+                draw(*seen, self.n, for_data, target_gain=v_0, threads=threads),
                 beta,
                 price if factors else None,
                 0.0 if factors else price,
                 threads,
+                v_0 is not None,
             )
             fit = _fit(self.trainer, objective, for_trainer)
-            fresh = stream(*seen, self.n_test, for_test, threads=threads)
-            total = sum(objective.with_sequences(block).loss_at(fit.S) for block in fresh)
+            fresh = stream(*seen, self.n_test, for_test, target_gain=v_0, threads=threads)
+            total = sum(objective.with_sequences(block).loss_at(fit.S, fit.gain) for block in fresh)
         error = fit.S - S_0
         values = {
             "test_error": total / self.n_test,
@@ -139,6 +150,7 @@ class HeadSetting(Setting):
             "rank": fit.certificate.rank,
             "symmetric_error": float(np.sum((0.5 * (error + error.T)) ** 2)) / d,
             "antisymmetric_error": float(np.sum((0.5 * (error - error.T)) ** 2)) / d,
+            "gain": fit.gain,
             "m": float(np.sum(fit.S * S_0)) / d,
             "q": float(np.sum(fit.S**2)) / d,
             "singular_values": with_numerical_zeros(np.linalg.svd(fit.S, compute_uv=False), d),

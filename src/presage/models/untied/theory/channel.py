@@ -52,6 +52,7 @@ class Conjugates(NamedTuple):
     test: float  # loss of a fresh sample
     train: float  # and of one that was trained on
     jumps: float  # part of the response that is jumps between two minima of the proximal map; nan where not known
+    gain: float = 1.0  # the best gain of the outputs at the proximal points
 
 
 class Rule(NamedTuple):
@@ -63,40 +64,55 @@ class Rule(NamedTuple):
     seed: int = 0
 
 
-def conjugates_of(problem: UntiedProblem, overlaps: Overlaps, rule: Rule) -> Conjugates:
-    """Conjugates of scores of distinct tokens.
+def conjugates_of(problem: UntiedProblem, overlaps: Overlaps, rule: Rule, v: float = 1.0) -> Conjugates:
+    """Conjugates of scores of distinct tokens, of outputs with a gain v.
 
         m_hat = alpha E tr dlam/dr_0,   Sigma_hat = -alpha E tr dlam/dr,   q_hat = alpha E |lam|^2
 
-    summed over the rows of a sample, ``rho_0 = Q_0 + Delta``.
+    summed over the rows of a sample, ``rho_0 = Q_0 + Delta``. The loss is stationary in a gain at fixed overlaps,
+
+        v = v_0 E <sigma(p), sigma_0>/E |sigma(p)|^2
+
+    with the proximal points p, and the same sums. The softmax of one key is 1, and tells nothing but the gain.
 
     Equation: derived, section 0 of the state evolution with w = 1 and independent rows.
     Checked: tests/models/untied/theory/test_check_values.py::test_two_keys_of_half_rank
     Checked: tests/models/untied/theory/test_rows.py::test_responses_are_what_stein_says
+    Checked: tests/models/untied/theory/test_gain.py::test_the_loss_is_least_at_the_gain
     """
     if not problem.softmax:
         return _linear(problem, overlaps)
     total = RowAverages(*[0.0] * len(RowAverages._fields))
     for keys, rows in Counter(problem.keys).items():
-        if keys > 1:  # the softmax of one key is 1
-            row = row_averages(problem, keys, overlaps, rule)
-            total = RowAverages(*(so_far + rows * more for so_far, more in zip(total, row, strict=True)))
+        row = row_averages(problem, keys, overlaps, rule, v)
+        total = RowAverages(*(so_far + rows * more for so_far, more in zip(total, row, strict=True)))
     alpha = problem.alpha
     with np.errstate(divide="ignore", invalid="ignore"):
         by_stein = np.divide([total.stein, total.stein_0], [total.response, total.response_0])
     jumps = float(np.abs(by_stein - 1.0).max())
     return Conjugates(
-        alpha * total.response_0, alpha * total.pull, -alpha * total.response, total.test, total.train, jumps
+        alpha * total.response_0,
+        alpha * total.pull,
+        -alpha * total.response,
+        total.test,
+        total.train,
+        jumps,
+        problem.v_0 * total.along / total.square,
     )
 
 
-def row_averages(problem: UntiedProblem, keys: int, overlaps: Overlaps, rule: Rule) -> RowAverages:
+def row_averages(problem: UntiedProblem, keys: int, overlaps: Overlaps, rule: Rule, v: float) -> RowAverages:
     """Averages over one row with so many keys."""
+    v_0 = problem.v_0
+    if keys == 1:
+        apart = (v - v_0) ** 2
+        return RowAverages(0.0, 0.0, 0.0, apart, apart, 1.0, 1.0, 0.0, 0.0)
     m, q, Sigma, left = overlaps
     scores = (m, q, left + problem.noise, Sigma, problem.beta, problem.target_beta)
     if keys == 2:
-        return pair_averages(*scores, rule.across)
-    return wide_averages(*scores, lattice(rule.lattice) if keys == 3 else scattered(keys, rule.points, rule.seed))
+        return pair_averages(*scores, rule.across, v, v_0)
+    nodes = lattice(rule.lattice) if keys == 3 else scattered(keys, rule.points, rule.seed)
+    return wide_averages(*scores, nodes, v, v_0)
 
 
 def _linear(problem: UntiedProblem, overlaps: Overlaps) -> Conjugates:

@@ -6,7 +6,6 @@ from math import log, sqrt
 
 import numpy as np
 
-from presage.laws.rectangular_law import RectangularLaw
 from presage.laws.spectral_law import Floats
 from presage.models.bilinear.theory.explicit_map import solve_bilinear_point
 from presage.models.untied.problem import UntiedProblem
@@ -21,9 +20,8 @@ def linear_start(problem: UntiedProblem, slope: float) -> Floats:
     Equation: derived, `bilinear_map` and the linear conjugates in other units.
     Checked: tests/models/untied/theory/test_limits.py::test_the_start_of_a_small_signal_is_the_answer
     """
-    strength, target, alpha = problem.weight_decay, problem.target, problem.alpha_eff
+    strength, target, alpha = problem.weight_decay, problem.singular_values, problem.alpha_eff
     assert strength is not None
-    assert isinstance(target, RectangularLaw)
     if problem.penalty == "weight-decay" and strength > 0.0:
         point = solve_bilinear_point(target, problem.noise, alpha, strength / slope)
         stiffness = 2.0 * strength / point.c

@@ -71,7 +71,8 @@ def drawn_target(problem: UntiedProblem, d: int, rng: np.random.Generator) -> Fl
 def data_of(problem: UntiedProblem, rho_0: Floats, seed: int) -> Data:
     """The data's side: closed for a linear output, an average over scattered points for a softmax of two tokens.
 
-    For a softmax ``K = Sigma_s B_s + Sigma_a B_a``, w = 2; the parts share no component, so their hats do not mix.
+    For a softmax ``K = Sigma_s B_s + Sigma_a B_a``, w = 2; the parts share no component, so their hats do not mix. A
+    gain that is learned is, after each step, the one at which the loss of the outputs at the proximal points is least.
 
     Equation: derived, section 0 of the state evolution with P = 2.
     Checked: tests/models/untied/theory/test_own_scores.py::test_differences_of_scores_see_the_parts_as_said
@@ -79,31 +80,49 @@ def data_of(problem: UntiedProblem, rho_0: Floats, seed: int) -> Data:
     if not problem.softmax:
         return lambda overlaps, careful: linear_parts(problem.n_tokens, problem.alpha, rho_0, overlaps)
     channel = BlockChannel(SEEN, scale=2.0 * problem.alpha, nodes=NODES, seed=seed)
-    loss = softmax_rows(problem)
+    v = problem.v_0
 
     def conjugates(overlaps: BlockOverlaps, careful: bool) -> PartConjugates:
-        found = channel.averages(loss, rho_0, overlaps, careful=careful)
+        nonlocal v
+        found = channel.averages(softmax_rows(problem, v), rho_0, overlaps, careful=careful)
         hats = BlockHats(*(np.diag(np.diag(hat)) for hat in found.hats))
-        return PartConjugates(hats, found.test_error, found.train_error)
+        if problem.target_gain is None:
+            return PartConjugates(hats, found.test_error, found.train_error)
+        v = best_gain(problem, found.u0, found.points.p)
+        return PartConjugates(hats, found.test_error, found.train_error, v)
 
     return conjugates
 
 
-def softmax_rows(problem: UntiedProblem) -> Loss:
+def best_gain(problem: UntiedProblem, u0: Floats, p: Floats) -> float:
+    """``v_0 E <sigma(p), sigma_0>/E |sigma(p)|^2``: the gain at which the loss of the outputs at p is least.
+
+    Equation: derived: the loss is stationary in v at fixed overlaps.
+    Checked: tests/models/untied/theory/test_gain.py::test_two_rows_have_the_gain_of_least_loss
+    """
+    s, s0 = _sigmoid(problem.beta * p), _sigmoid(problem.target_beta * u0)
+    along, square = s * s0 + (1.0 - s) * (1.0 - s0), s * s + (1.0 - s) ** 2
+    return problem.v_0 * float(np.mean(along) / np.mean(square))
+
+
+def softmax_rows(problem: UntiedProblem, v: float = 1.0) -> Loss:
     """Loss of two rows of two keys, ``2 sum_i (s(beta u_i) - s(beta_0 u0_i))^2``, with its derivatives.
+
+    With gains a row adds ``(v - v_0)^2/2 + 2 v^2 (s_i - t_i)^2``, ``t_i = 1/2 + (v_0/v) (s0_i - 1/2)``.
 
     Equation: derived, the squared distance of two softmaxes of two keys.
     Checked: tests/models/untied/theory/test_own_scores.py::test_the_loss_of_two_rows_has_its_derivatives
     """
-    beta, beta_0 = problem.beta, problem.target_beta
+    beta, beta_0, v_0 = problem.beta, problem.target_beta, problem.v_0
+    ratio, stiff, apart = v_0 / v, v * v, (v - v_0) ** 2
 
     def loss(u0: Floats, u: Floats) -> LossTerms:
         s, s0 = _sigmoid(beta * u), _sigmoid(beta_0 * u0)
-        e, slope = s - s0, s * (1.0 - s)
-        bent = 4.0 * beta**2 * slope * (slope + e * (1.0 - 2.0 * s))
-        crossed = -4.0 * beta * beta_0 * slope * s0 * (1.0 - s0)
-        value = 2.0 * np.sum(e * e, axis=1)
-        return LossTerms(value, 4.0 * beta * e * slope, _diagonal(bent), _diagonal(crossed))
+        e, slope = s - s0 - (ratio - 1.0) * (s0 - 0.5), s * (1.0 - s)
+        bent = 4.0 * stiff * beta**2 * slope * (slope + e * (1.0 - 2.0 * s))
+        crossed = -4.0 * stiff * ratio * beta * beta_0 * slope * s0 * (1.0 - s0)
+        value = apart + 2.0 * stiff * np.sum(e * e, axis=1)
+        return LossTerms(value, 4.0 * stiff * beta * e * slope, _diagonal(bent), _diagonal(crossed))
 
     return loss
 

@@ -1,12 +1,17 @@
 """A row of two keys: its softmax sees one number, the difference u of two scores, and its average is a plane integral.
 
-The loss of a row is ``l(u0, u) = 2 (s(beta u) - s(beta_0 u0))^2``, ``s(x) = 1/(1 + exp(-x))``.
+The loss of a row is ``l(u0, u) = 2 (s(beta u) - s(beta_0 u0))^2``, ``s(x) = 1/(1 + exp(-x))``. With gains v and v_0 on
+the outputs of learner and target it is
+
+    |v (s, 1-s) - v_0 (s0, 1-s0)|^2 = (v - v_0)^2/2 + 2 v^2 (s - t)^2,   t = 1/2 + (v_0/v) (s0 - 1/2)
+
+so that a gain is another stiffness, and labels that are nearer to 1/2 where it is larger than the target's.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from math import exp, nan, sqrt
+from math import exp, log, nan, sqrt
 
 import numpy as np
 
@@ -19,7 +24,15 @@ MOST_STEPS = 60
 
 
 def pair_averages(
-    m: float, q: float, left: float, Sigma: float, beta: float, beta_0: float, points: int
+    m: float,
+    q: float,
+    left: float,
+    Sigma: float,
+    beta: float,
+    beta_0: float,
+    points: int,
+    v: float = 1.0,
+    v_0: float = 1.0,
 ) -> RowAverages:
     """Averages over a row of two keys, by the trapezoidal rule with so many points across each direction.
 
@@ -28,19 +41,33 @@ def pair_averages(
 
     Equation: derived, section 0 of the state evolution with P = 1.
     Checked: tests/models/untied/theory/test_rows.py::test_a_row_of_two_keys_by_two_quadratures
+    Checked: tests/models/untied/theory/test_gain.py::test_rows_with_gains_by_brute_force
     """
     a, b, weight = plane(points)
     deviation = sqrt(q)
     along = m / deviation if deviation > 0.0 else 0.0
     across = sqrt(max(left, 0.0))
     root = sqrt(2.0)
-    sums = _sums(a, b, weight, root * deviation, root * along, root * across, 2.0 * Sigma, beta, beta_0)
-    D_0, D, squares, test, train, lam_a, lam_b = sums
+    stiff, apart = v * v, 0.5 * (v - v_0) ** 2
+    K = 2.0 * Sigma * stiff
+    sums = _sums(a, b, weight, root * deviation, root * along, root * across, K, beta, beta_0, v_0 / v)
+    D_0, D, squares, test, train, aligned, square, lam_a, lam_b = sums
     stein = stein_0 = nan
     if deviation > 0.0 and across > 1e-6 * deviation:
         stein_0 = lam_b / (root * across)
         stein = (lam_a - root * along * stein_0) / (root * deviation)
-    return RowAverages(2.0 * D_0, 2.0 * D, 2.0 * squares, test, train, 2.0 * stein_0, 2.0 * stein)
+    twice = 2.0 * stiff
+    return RowAverages(
+        twice * D_0,
+        twice * D,
+        twice * stiff * squares,
+        apart + stiff * test,
+        apart + stiff * train,
+        aligned,
+        square,
+        twice * stein_0,
+        twice * stein,
+    )
 
 
 @cache
@@ -56,39 +83,56 @@ def plane(points: int) -> tuple[Floats, Floats, Floats]:
 
 
 @njit(cache=True, error_model="numpy")
-def _sums(a, b, weight, deviation, along, across, K, beta, beta_0):  # type: ignore[no-untyped-def]
+def _sums(a, b, weight, deviation, along, across, K, beta, beta_0, ratio):  # type: ignore[no-untyped-def]
+    """Sums in units of v^2, `ratio` being v_0/v."""
     D_0, D, squares, test, train, lam_a, lam_b = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    twice = K * beta * beta * 0.5 * -LEAST_CURVATURE > 1.0  # two minima are possible
+    aligned, square = 0.0, 0.0
+    twice = ratio > 1.0 or K * beta * beta * 0.5 * -LEAST_CURVATURE > 1.0  # two minima are possible
     for j in range(a.size):
         u = deviation * a[j]
         u0 = along * a[j] + across * b[j]
         s0 = _sigmoid(beta_0 * u0)
-        fresh = _sigmoid(beta * u) - s0
-        goal = beta_0 * u0 / beta  # where the loss vanishes
-        h = prox(u, s0, goal, u, K, beta)
+        t = s0 + (ratio - 1.0) * (s0 - 0.5)
+        fresh = _sigmoid(beta * u) - t
+        goal = beta_0 * u0 / beta if ratio == 1.0 else lowest(u, t, K, beta)
+        h = prox(u, t, goal, u, K, beta)
         if twice:
-            other = prox(u, s0, goal, goal, K, beta)
-            if abs(other - h) > 1e-9 * (1.0 + abs(h)) and _cost(other, u, s0, K, beta) < _cost(h, u, s0, K, beta):
+            other = prox(u, t, goal, goal, K, beta)
+            if abs(other - h) > 1e-9 * (1.0 + abs(h)) and _cost(other, u, t, K, beta) < _cost(h, u, t, K, beta):
                 h = other
         s = _sigmoid(beta * h)
-        e, slope = s - s0, s * (1.0 - s)
+        e, slope = s - t, s * (1.0 - s)
         lam = -4.0 * beta * e * slope
         H = 4.0 * beta * beta * slope * (slope + e * (1.0 - 2.0 * s))
-        C = -4.0 * beta * beta_0 * slope * s0 * (1.0 - s0)
+        C = -4.0 * beta * beta_0 * ratio * slope * s0 * (1.0 - s0)
         w, gives_way = weight[j], 1.0 + K * H
         D_0 -= w * C / gives_way
         D -= w * H / gives_way
         squares += w * lam * lam
         test += w * 2.0 * fresh * fresh
         train += w * 2.0 * e * e
+        aligned += w * (s * s0 + (1.0 - s) * (1.0 - s0))
+        square += w * (s * s + (1.0 - s) * (1.0 - s))
         lam_a += w * lam * a[j]
         lam_b += w * lam * b[j]
-    return D_0, D, squares, test, train, lam_a, lam_b
+    return D_0, D, squares, test, train, aligned, square, lam_a, lam_b
 
 
 @njit(cache=True, error_model="numpy")
-def prox(u, s0, goal, start, K, beta):  # type: ignore[no-untyped-def]
-    """Minimum over h of ``(h - u)^2/(2 K) + l`` that Newton's steps from `start` find.
+def lowest(u, t, K, beta):  # type: ignore[no-untyped-def]
+    """Where ``(s - t)^2`` is least; where no s is t, which then is not in (0, 1), further than a minimum can be from u.
+
+    The slope of the loss is at most ``beta |s - t|``, and a minimum is K times it from u.
+    """
+    if t > 0.0 and t < 1.0:
+        return log(t / (1.0 - t)) / beta
+    far = K * beta * (abs(t - 0.5) + 0.5)
+    return u + far if t >= 1.0 else u - far
+
+
+@njit(cache=True, error_model="numpy")
+def prox(u, t, goal, start, K, beta):  # type: ignore[no-untyped-def]
+    """Minimum over h of ``(h - u)^2/(2 K) + 2 (s - t)^2`` that Newton's steps from `start` find.
 
     It lies between u and the place where the loss vanishes: the loss falls all the way to there. Steps that leave the
     interval, which shrinks by the sign of the slope, are bisections.
@@ -97,7 +141,7 @@ def prox(u, s0, goal, start, K, beta):  # type: ignore[no-untyped-def]
     h = start
     for _ in range(MOST_STEPS):
         s = _sigmoid(beta * h)
-        e, slope = s - s0, s * (1.0 - s)
+        e, slope = s - t, s * (1.0 - s)
         value = h - u + K * 4.0 * beta * e * slope
         if value > 0.0:
             high = h
@@ -115,8 +159,8 @@ def prox(u, s0, goal, start, K, beta):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, error_model="numpy")
-def _cost(h, u, s0, K, beta):  # type: ignore[no-untyped-def]
-    e = _sigmoid(beta * h) - s0
+def _cost(h, u, t, K, beta):  # type: ignore[no-untyped-def]
+    e = _sigmoid(beta * h) - t
     return 0.5 * (h - u) * (h - u) + K * 2.0 * e * e
 
 

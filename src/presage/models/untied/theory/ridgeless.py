@@ -10,7 +10,6 @@ from __future__ import annotations
 from math import sqrt
 from typing import NamedTuple
 
-from presage.laws.rectangular_law import RectangularLaw
 from presage.models.bilinear.theory.explicit_map import solve_bilinear_point
 from presage.models.bilinear.thresholds import minimal_nuclear_norm
 from presage.models.untied.problem import UntiedProblem
@@ -40,8 +39,7 @@ def interpolator(problem: UntiedProblem) -> Interpolator | None:
     Checked: tests/models/untied/theory/test_limits.py::test_vanishing_weight_decay_is_bilinear_regression
     Checked: tests/models/untied/theory/test_limits.py::test_a_small_ridge_tends_to_the_interpolator
     """
-    target, alpha, noise, Q_0 = problem.target, problem.alpha_eff, problem.noise, problem.Q_0
-    assert isinstance(target, RectangularLaw)
+    target, alpha, noise, Q_0 = problem.singular_values, problem.alpha_eff, problem.noise, problem.Q_0
     ratio = problem.target_beta / problem.beta
     by_decay = problem.penalty == "weight-decay"
     enough = minimal_nuclear_norm(target.nonzero, target.aspect) if by_decay else 1.0

@@ -17,5 +17,7 @@ class RowAverages(NamedTuple):
     pull: float  # E |lam|^2
     test: float  # E l(r)
     train: float  # E l(p)
+    along: float  # E <sigma(p), sigma_0>, outputs without their gains
+    square: float  # E |sigma(p)|^2
     stein_0: float  # E tr dlam/dr_0 and
     stein: float  # E tr dlam/dr by Stein's identity, nan where the scores have no density

@@ -9,10 +9,9 @@ from typing import Any, final
 
 import numpy as np
 
-from presage.laws.rectangular_law import RectangularLaw
 from presage.laws.root_law import RootLaw
 from presage.laws.spectral_law import Floats
-from presage.models.untied.declaration import MEASURED, OF_ANY_MASK, OF_PARTS
+from presage.models.untied.declaration import MEASURED
 from presage.models.untied.problem import UntiedProblem
 from presage.models.untied.theory.channel import Overlaps, Rule, row_averages
 from presage.models.untied.theory.own_scores import solve_own_scores
@@ -62,6 +61,7 @@ class UntiedSolution(Prediction):
     delta: float | None = None  # standard deviation of the effective noise, where it is one
     cutoff: float | None = None  # singular values of S_0 + delta Z below it become zero
     scale: float | None = None  # and the others are scaled
+    gain: float | None = None  # learned factor on the output, where there is one
     Sigma: float | None = None  # response of the matrix; infinite where every label is fitted
     drawn: Floats | None = field(default=None, repr=False, compare=False)  # singular values of matrices of a size
     notes: tuple[str, ...] = field(default=(), repr=False)
@@ -72,8 +72,8 @@ class UntiedSolution(Prediction):
 
     @property
     def known_observables(self) -> tuple[Observable, ...]:
-        """The parts of the error are told where a token looks at itself too."""
-        return MEASURED if self.problem.mask == "self" else OF_ANY_MASK
+        """Parts of the error are told where a token looks at itself too, and a gain where one is learned."""
+        return tuple(observable for observable in MEASURED if self.problem.has(observable))
 
     @property
     def compared(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -85,8 +85,8 @@ class UntiedSolution(Prediction):
         """Law of the singular values of the fit."""
         if self.drawn is not None:
             return DrawnSingularValues(self.drawn)
-        target, delta = self.problem.target, self.delta
-        if delta is None or self.cutoff is None or self.scale is None or not isinstance(target, RectangularLaw):
+        target, delta = self.problem.singular_values, self.delta
+        if delta is None or self.cutoff is None or self.scale is None:
             raise AttributeError(
                 "the singular values of this fit are not known: its two parts are noisy by themselves."
             )
@@ -98,10 +98,9 @@ class UntiedSolution(Prediction):
         return ShrunkSingularValues(RectangularConvolution(target, delta), self.cutoff, self.scale, self.rank)
 
     @property
-    def target_law(self) -> RootLaw | None:
-        """Law of the singular values of the target; None for a symmetric one."""
-        target = self.problem.target
-        return target.singular_values if isinstance(target, RectangularLaw) else None
+    def target_law(self) -> RootLaw:
+        """Law of the singular values of the target."""
+        return self.problem.singular_values.singular_values
 
     @property
     def error_bars(self) -> dict[str, float]:
@@ -167,7 +166,7 @@ def solve(
 def _of_parts(problem: UntiedProblem) -> tuple[UntiedSolution, float]:
     """Symmetric and antisymmetric parts by themselves; what residual is an answer depends on what is sampled."""
     answer = solve_own_scores(problem)
-    names = [one.name for one in (*OF_ANY_MASK, *OF_PARTS)] + ["m", "q"]
+    names = [one.name for one in MEASURED if problem.has(one)] + ["m", "q"]
     values = {name: answer.values[name] for name in names}
     bars = {name: answer.bars[name] for name in names}
     solution = UntiedSolution(
@@ -212,7 +211,7 @@ def _settled(problem: UntiedProblem, found: FixedPoint) -> UntiedSolution:
 
 
 def _fitted(problem: UntiedProblem, limit: Interpolator) -> UntiedSolution:
-    """A fit of every label: nothing is left of the loss."""
+    """A fit of every label: nothing is left of the loss. The sum of a row of labels is the gain of the target."""
     m, q = limit.overlaps.m, limit.overlaps.q
     test = test_error(problem, limit.overlaps, RULE)
     relative = 100.0 * limit.relative_error + 1e-14
@@ -222,6 +221,8 @@ def _fitted(problem: UntiedProblem, limit: Interpolator) -> UntiedSolution:
     bars["estimation_error"] += relative * limit.delta**2
     coarse = test_error(problem, limit.overlaps, Rule(RULE.across // 2, 18, RULE.points // 4, 2))
     bars |= {"test_error": relative * test + abs(test - coarse), "train_loss": 0.0, "train_error": 0.0}
+    if problem.target_gain is not None:
+        values["gain"], bars["gain"] = problem.target_gain, 0.0
     return UntiedSolution(
         problem,
         test_error=test,
@@ -238,9 +239,9 @@ def _fitted(problem: UntiedProblem, limit: Interpolator) -> UntiedSolution:
 
 
 def test_error(problem: UntiedProblem, overlaps: Overlaps, rule: Rule) -> float:
-    """Loss of a fresh, noisy sample at these overlaps; no proximal map is needed for it."""
+    """Loss of a fresh, noisy sample at these overlaps and the target's gain; no proximal map is needed for it."""
     if not problem.softmax:
         left, m, q = overlaps.left, overlaps.m, overlaps.q
         return problem.components * (left + problem.noise + ((m - q) ** 2 / q if q > 0.0 else 0.0))
     fresh = overlaps._replace(Sigma=0.0)
-    return float(np.sum([row_averages(problem, keys, fresh, rule).test for keys in problem.keys if keys > 1]))
+    return float(np.sum([row_averages(problem, keys, fresh, rule, problem.v_0).test for keys in problem.keys]))

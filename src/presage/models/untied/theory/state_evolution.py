@@ -1,25 +1,27 @@
-"""The fixed point between weights and data, in the logarithms of the three conjugates, and how far it may be off."""
+"""The fixed point between weights and data, in the logarithms of the conjugates, and how far it may be off.
+
+The conjugates are three; the gain of the outputs is a fourth where one is learned.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from math import sqrt
+from math import exp, log
 from typing import NamedTuple
 
 import numpy as np
 
-from presage.laws.rectangular_law import RectangularLaw
 from presage.laws.spectral_law import Floats
 from presage.models.untied.problem import UntiedProblem
 from presage.models.untied.theory.channel import Conjugates, Overlaps, Rule, conjugates_of
 from presage.models.untied.theory.linear_start import linear_start
 from presage.models.untied.theory.weights import Shrunk, shrunk_by_ridge, shrunk_by_weight_decay
+from presage.solving.vector_state_evolution import mean_and_bar
 
 NUDGE = 1e-4  # relative step of the differences of the channel, whose nodes do not move
 LARGEST_STEP = 1.5
 IN_VAIN = 5  # Newton steps without progress
-STUDENT = 3.182446  # 97.5 % of Student's t with 3 degrees of freedom: four scrambles
 SCRAMBLES = 4
 JUMPING = 0.005  # part of a response that is jumps: finer averages do not help there,
 HOPELESS = 0.1  # nor where a root is so far away
@@ -41,6 +43,11 @@ class State(NamedTuple):
     @property
     def residual(self) -> float:
         return float(np.abs(self.mapped - self.logs).max())
+
+    @property
+    def gain(self) -> float | None:
+        """Gain of the outputs, where one is learned."""
+        return float(np.exp(self.logs[3])) if len(self.logs) > 3 else None
 
 
 class FixedPoint(NamedTuple):
@@ -96,6 +103,7 @@ def spread(found: FixedPoint) -> float:
 
 def observables(state: State) -> dict[str, float]:
     """The numbers that networks show, but for those that need the problem."""
+    gain = {} if state.gain is None else {"gain": state.gain}
     return {
         "test_error": state.conjugates.test,
         "train_error": state.conjugates.train,
@@ -105,6 +113,7 @@ def observables(state: State) -> dict[str, float]:
         "delta": state.shrunk.delta,
         "cutoff": state.shrunk.cutoff,
         "scale": state.shrunk.scale,
+        **gain,
     }
 
 
@@ -114,7 +123,7 @@ def moves(found: FixedPoint) -> dict[str, float]:
     there = [observables(other) for other in found.others]
     if not found.scattered:
         return {name: max((abs(other[name] - value) for other in there), default=0.0) for name, value in here.items()}
-    return {name: STUDENT * float(np.std([o[name] for o in there], ddof=1)) / sqrt(len(there)) for name in here}
+    return {name: mean_and_bar([other[name] for other in there])[1] for name in here}
 
 
 class Evolution:
@@ -123,15 +132,15 @@ class Evolution:
     def __init__(self, problem: UntiedProblem) -> None:
         self.problem, self.evaluations = problem, 0
         self.scattered = problem.softmax and max(problem.keys) > 3
+        self.learns_gain = problem.target_gain is not None
         self.weights: Callable[[Floats], Shrunk] = self._weights()
 
     def _weights(self) -> Callable[[Floats], Shrunk]:
         problem, strength = self.problem, self.problem.weight_decay
         assert strength is not None
-        assert isinstance(problem.target, RectangularLaw)
         if problem.penalty == "frobenius" or strength == 0.0:
             return lambda logs: shrunk_by_ridge(problem.Q_0, strength, logs)
-        target = problem.target
+        target = problem.singular_values
         return lambda logs: shrunk_by_weight_decay(target, strength, logs)
 
     def started(self) -> tuple[State, Floats]:
@@ -139,37 +148,50 @@ class Evolution:
         problem = self.problem
         Q_0 = problem.Q_0
         half = Overlaps.told(Q_0, 0.5 * Q_0, 0.6 * Q_0 + 1e-6, 1.0 / (1.0 + problem.alpha_eff))
-        found = self.newton(np.log(_numbers(self.data(half, COARSE))), COARSE, tol=ROUGHLY)
+        found = self.newton(self.logs_of(self.data(half, COARSE, problem.v_0)), COARSE, tol=ROUGHLY)
         if found[0].residual < ROUGHLY:
             return found
         near = Overlaps.told(Q_0, 0.98 * Q_0, 0.98 * Q_0 + 1e-6, 0.0)
-        slope = self.data(near, COARSE).Sigma_hat / (2.0 * problem.alpha_eff)
-        again = self.newton(linear_start(problem, slope), COARSE, tol=ROUGHLY)
+        slope = self.data(near, COARSE, problem.v_0).Sigma_hat / (2.0 * problem.alpha_eff)
+        gain = [log(problem.v_0)] if self.learns_gain else []
+        again = self.newton(np.append(linear_start(problem, slope), gain), COARSE, tol=ROUGHLY)
         return min(found, again, key=lambda one: one[0].residual)
 
-    def data(self, overlaps: Overlaps, rules: Sequence[Rule]) -> Conjugates:
-        found = [conjugates_of(self.problem, overlaps, rule) for rule in rules]
+    def data(self, overlaps: Overlaps, rules: Sequence[Rule], v: float) -> Conjugates:
+        found = [conjugates_of(self.problem, overlaps, rule, v) for rule in rules]
         return Conjugates(*(sum(column) / len(found) for column in zip(*found, strict=True)))
+
+    def logs_of(self, conjugates: Conjugates) -> Floats:
+        """Logarithms of the conjugates, and of the gain if one is learned."""
+        numbers = [conjugates.m_hat, conjugates.q_hat, conjugates.Sigma_hat]
+        return np.log(np.maximum(numbers + [conjugates.gain] * self.learns_gain, 1e-300))
 
     def at(self, logs: Floats, rules: Sequence[Rule]) -> State:
         self.evaluations += 1
-        shrunk = self.weights(logs)
-        conjugates = self.data(shrunk.overlaps, rules)
-        return State(logs, np.log(_numbers(conjugates)), shrunk, conjugates)
+        shrunk = self.weights(logs[:3])
+        conjugates = self.data(shrunk.overlaps, rules, self.gain_at(logs))
+        return State(logs, self.logs_of(conjugates), shrunk, conjugates)
+
+    def gain_at(self, logs: Floats) -> float:
+        return float(np.exp(logs[3])) if self.learns_gain else 1.0
 
     def resolvent(self, state: State, rules: Sequence[Rule]) -> Floats:
         """``(1 - dF/dlogs)^-1``: the weights have derivatives, the data are differenced towards less overlap."""
-        overlaps = state.shrunk.overlaps
+        overlaps, v = state.shrunk.overlaps, self.gain_at(state.logs)
         m, q, Sigma, left = overlaps
         if q == 0.0:  # everything is cut, here and nearby: the weights do not move
-            return np.eye(3)
+            return np.eye(len(state.logs))
         across = left + self.problem.noise + 1e-15 * q  # of a label, given the score
         by = np.diag([-NUDGE * min(abs(m) + 1e-3 * q, across), NUDGE * min(q, across), NUDGE * (Sigma + 1e-9)])
         columns = [
-            (np.log(_numbers(self.data(overlaps.moved(step), rules))) - state.mapped) / step[k]
+            (self.logs_of(self.data(overlaps.moved(step), rules, v)) - state.mapped) / step[k]
             for k, step in enumerate(by.tolist())
         ]
-        return np.asarray(np.linalg.inv(np.eye(3) - np.stack(columns, axis=1) @ state.shrunk.jacobian))
+        slopes = np.stack(columns, axis=1) @ state.shrunk.jacobian
+        if self.learns_gain:
+            up = self.logs_of(self.data(overlaps, rules, v * exp(NUDGE)))
+            slopes = np.column_stack([slopes, (up - state.mapped) / NUDGE])
+        return np.asarray(np.linalg.inv(np.eye(len(slopes)) - slopes))
 
     def newton(self, logs: Floats, rules: Sequence[Rule], *, tol: float) -> tuple[State, Floats]:
         """Damped Newton; where it makes no progress, a damped step of the map itself, which always means something.
@@ -203,13 +225,9 @@ class Evolution:
 
     def elsewhere(self, state: State, resolvent: Floats, rules: Sequence[Rule]) -> State:
         """Where the root would be, to first order, with another average."""
-        other = self.data(state.shrunk.overlaps, rules)
-        shift = resolvent @ (np.log(_numbers(other)) - state.mapped)
+        other = self.data(state.shrunk.overlaps, rules, self.gain_at(state.logs))
+        shift = resolvent @ (self.logs_of(other) - state.mapped)
         return self.at(state.logs + limited(shift), rules)
-
-
-def _numbers(conjugates: Conjugates) -> Floats:
-    return np.maximum([conjugates.m_hat, conjugates.q_hat, conjugates.Sigma_hat], 1e-300)
 
 
 def limited(step: Floats) -> Floats:

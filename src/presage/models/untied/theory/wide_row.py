@@ -1,7 +1,9 @@
 """A row of three keys or more: its proximal map by damped Newton steps, averaged over a lattice or scattered points.
 
 The loss of a row of K scores is ``l(r0, r) = |softmax(beta r) - softmax(beta_0 r0)|^2``. It does not see a common shift
-of the scores, so that K - 1 normals a row are enough.
+of the scores, so that K - 1 normals a row are enough. With gains it is, as for two keys,
+
+    |v s - v_0 s0|^2 = (v - v_0)^2/K + v^2 |s - t|^2,   t = 1/K + (v_0/v) (s0 - 1/K)
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import scipy
 
 from presage.laws.spectral_law import Floats
 from presage.models.untied.theory.row_averages import LEAST_CURVATURE, RowAverages
+from presage.models.untied.theory.small_systems import eliminate, solved
 from presage.protocol.njit import njit
 
 REACH = 6.0  # standard deviations to which a lattice goes: beyond it, in four dimensions, is a mass of 3e-7
@@ -39,6 +42,8 @@ def wide_averages(
     beta: float,
     beta_0: float,
     nodes: Nodes,
+    v: float = 1.0,
+    v_0: float = 1.0,
 ) -> RowAverages:
     """Averages over a row of K scores at given nodes.
 
@@ -47,17 +52,30 @@ def wide_averages(
 
     Equation: derived, section 0 of the state evolution with P = K - 1.
     Checked: tests/models/untied/theory/test_rows.py::test_a_wide_row_of_two_keys_is_the_plane_integral
+    Checked: tests/models/untied/theory/test_gain.py::test_rows_with_gains_by_brute_force
     """
     a, b, weight = nodes
     deviation = sqrt(q)
     along = m / deviation if deviation > 0.0 else 0.0
     across = sqrt(max(left, 0.0))
-    D_0, D, squares, test, train, lam_a, lam_b = _sums(a, b, weight, deviation, along, across, Sigma, beta, beta_0)
+    stiff, apart = v * v, (v - v_0) ** 2 / a.shape[1]
+    sums = _sums(a, b, weight, deviation, along, across, Sigma * stiff, beta, beta_0, v_0 / v)
+    D_0, D, squares, test, train, aligned, square, lam_a, lam_b = sums
     stein = stein_0 = nan
     if deviation > 0.0 and across > 1e-6 * deviation:
         stein_0 = lam_b / across
         stein = (lam_a - along * stein_0) / deviation
-    return RowAverages(D_0, D, squares, test, train, stein_0, stein)
+    return RowAverages(
+        stiff * D_0,
+        stiff * D,
+        stiff**2 * squares,
+        apart + stiff * test,
+        apart + stiff * train,
+        aligned,
+        square,
+        stiff * stein_0,
+        stiff * stein,
+    )
 
 
 @cache
@@ -98,14 +116,16 @@ def scattered(keys: int, points: int, seed: int) -> Nodes:
 
 
 @njit(cache=True, error_model="numpy")
-def _sums(a, b, weight, deviation, along, across, Sigma, beta, beta_0):  # type: ignore[no-untyped-def]
+def _sums(a, b, weight, deviation, along, across, Sigma, beta, beta_0, ratio):  # type: ignore[no-untyped-def]
+    """Sums in units of v^2, `ratio` being v_0/v."""
     points, n = a.shape
-    u, goal, s0, s = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    u, goal, s0, t, s = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     g, h, other = np.empty(n), np.empty(n), np.empty(n)
     H, left, right = np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
     step, trial = np.empty(n), np.empty(n)
     D_0, D, squares, test, train, lam_a, lam_b = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    twice = Sigma * beta * beta * -LEAST_CURVATURE > 1.0  # two minima are possible
+    aligned, square = 0.0, 0.0
+    twice = ratio > 1.0 or Sigma * beta * beta * -LEAST_CURVATURE > 1.0  # two minima are possible
     for j in range(points):
         for k in range(n):
             u[k] = deviation * a[j, k]
@@ -114,55 +134,58 @@ def _sums(a, b, weight, deviation, along, across, Sigma, beta, beta_0):  # type:
         for k in range(n):
             goal[k] *= beta_0 / beta
             h[k] = u[k]
+            t[k] = s0[k] + (ratio - 1.0) * (s0[k] - 1.0 / n)
         w = weight[j]
-        test += w * _loss(u, s0, beta, s)
-        cost = _descend(h, u, s0, Sigma, beta, s, g, H, left, step, trial)
+        test += w * _loss(u, t, beta, s)
+        cost = _descend(h, u, t, Sigma, beta, s, g, H, left, step, trial)
         if twice:
             for half in (1.0, 0.5):
                 for k in range(n):
                     other[k] = half * goal[k] + (1.0 - half) * u[k]
-                found = _descend(other, u, s0, Sigma, beta, s, g, H, left, step, trial)
+                found = _descend(other, u, t, Sigma, beta, s, g, H, left, step, trial)
                 if found < cost:
                     cost = found
                     for k in range(n):
                         h[k] = other[k]
-        train += w * _loss(h, s0, beta, s)
-        _derivatives(s, s0, beta, g, H)
-        # (1 + Sigma H)^-1 on H and on C = d^2 l/dr dr_0 = -2 beta beta_0 J(s) J(s0)
+        train += w * _loss(h, t, beta, s)
+        _derivatives(s, t, beta, g, H)
+        # (1 + Sigma H)^-1 on H and on C = d^2 l/dr dr_0 = -2 beta beta_0 (v_0/v) J(s) J(s0)
         for k in range(n):
             for i in range(n):
                 left[k, i] = Sigma * H[k, i] + (1.0 if k == i else 0.0)
                 total = 0.0
                 for c in range(n):
                     total += _jacobian(s, k, c) * _jacobian(s0, c, i)
-                right[k, i] = 2.0 * beta * beta_0 * total
-        _eliminate(left, right, H)
+                right[k, i] = 2.0 * beta * beta_0 * ratio * total
+        eliminate(left, right, H)
         for k in range(n):
             D_0 += w * right[k, k]
             D -= w * H[k, k]
             squares += w * g[k] * g[k]
+            aligned += w * s[k] * s0[k]
+            square += w * s[k] * s[k]
             lam_a -= w * g[k] * a[j, k]
             lam_b -= w * g[k] * b[j, k]
-    return D_0, D, squares, test, train, lam_a, lam_b
+    return D_0, D, squares, test, train, aligned, square, lam_a, lam_b
 
 
 @njit(cache=True, error_model="numpy")
-def _descend(h, u, s0, Sigma, beta, s, g, H, left, step, trial):  # type: ignore[no-untyped-def]
+def _descend(h, u, t, Sigma, beta, s, g, H, left, step, trial):  # type: ignore[no-untyped-def]
     """Newton steps from h to a minimum of ``|h - u|^2/2 + Sigma l``, in place; the cost there.
 
     Where the curvature is not positive it is raised until it is, and a step is halved until the cost falls.
     """
     n = h.size
-    cost = _cost(h, u, s0, Sigma, beta, s)
+    cost = _cost(h, u, t, Sigma, beta, s)
     for _ in range(MOST_STEPS):
-        _derivatives(s, s0, beta, g, H)
+        _derivatives(s, t, beta, g, H)
         raised = 1.0
         while True:
             for k in range(n):
                 step[k] = u[k] - h[k] - Sigma * g[k]
                 for i in range(n):
                     left[k, i] = Sigma * H[k, i] + (raised if k == i else 0.0)
-            if _solved(left, step):
+            if solved(left, step):
                 break
             raised = 2.0 * raised + Sigma * beta * beta
         size = 0.0
@@ -174,7 +197,7 @@ def _descend(h, u, s0, Sigma, beta, s, g, H, left, step, trial):  # type: ignore
         for _ in range(SHRINK):
             for k in range(n):
                 trial[k] = h[k] + step[k]
-            new = _cost(trial, u, s0, Sigma, beta, s)
+            new = _cost(trial, u, t, Sigma, beta, s)
             if new <= cost * (1.0 + NOT_LOWER):
                 break
             for k in range(n):
@@ -190,70 +213,23 @@ def _descend(h, u, s0, Sigma, beta, s, g, H, left, step, trial):  # type: ignore
 
 
 @njit(cache=True, error_model="numpy")
-def _solved(left, step):  # type: ignore[no-untyped-def]
-    """Solve for a positive definite matrix by Cholesky, in place; False where it is not positive definite."""
-    n = step.size
-    for k in range(n):
-        for i in range(k + 1):
-            total = left[k, i]
-            for c in range(i):
-                total -= left[k, c] * left[i, c]
-            if k == i:
-                if total <= 0.0:
-                    return False
-                left[k, k] = sqrt(total)
-            else:
-                left[k, i] = total / left[i, i]
-    for k in range(n):
-        for c in range(k):
-            step[k] -= left[k, c] * step[c]
-        step[k] /= left[k, k]
-    for k in range(n - 1, -1, -1):
-        for c in range(k + 1, n):
-            step[k] -= left[c, k] * step[c]
-        step[k] /= left[k, k]
-    return True
-
-
-@njit(cache=True, error_model="numpy")
-def _eliminate(left, first, second):  # type: ignore[no-untyped-def]
-    """Solve for the columns of two matrices, in place; the matrix is positive definite at a minimum."""
-    n = left.shape[0]
-    for k in range(n):
-        for i in range(k + 1, n):
-            ratio = left[i, k] / left[k, k]
-            for c in range(k + 1, n):
-                left[i, c] -= ratio * left[k, c]
-            for c in range(n):
-                first[i, c] -= ratio * first[k, c]
-                second[i, c] -= ratio * second[k, c]
-    for k in range(n - 1, -1, -1):
-        for c in range(n):
-            for i in range(k + 1, n):
-                first[k, c] -= left[k, i] * first[i, c]
-                second[k, c] -= left[k, i] * second[i, c]
-            first[k, c] /= left[k, k]
-            second[k, c] /= left[k, k]
-
-
-@njit(cache=True, error_model="numpy")
-def _derivatives(s, s0, beta, g, H):  # type: ignore[no-untyped-def]
+def _derivatives(s, t, beta, g, H):  # type: ignore[no-untyped-def]
     """Slope and curvature of the loss at outputs s.
 
-    With ``e = s - s0`` and ``J = diag(s) - s s'``: ``g = 2 beta J e``, ``H = 2 beta^2 [J^2 + diag(e - s.e) J -
+    With ``e = s - t`` and ``J = diag(s) - s s'``: ``g = 2 beta J e``, ``H = 2 beta^2 [J^2 + diag(e - s.e) J -
     s (J e)']``.
     """
     n = s.size
     mean, squares = 0.0, 0.0
     for k in range(n):
-        mean += s[k] * (s[k] - s0[k])
+        mean += s[k] * (s[k] - t[k])
         squares += s[k] * s[k]
     for k in range(n):
-        off = s[k] - s0[k] - mean
+        off = s[k] - t[k] - mean
         g[k] = 2.0 * beta * s[k] * off
         for i in range(n):
             J_J = (s[k] * s[k] if k == i else 0.0) - s[k] * s[i] * (s[k] + s[i] - squares)
-            turned = off * _jacobian(s, k, i) - s[k] * s[i] * (s[i] - s0[i] - mean)
+            turned = off * _jacobian(s, k, i) - s[k] * s[i] * (s[i] - t[i] - mean)
             H[k, i] = 2.0 * beta * beta * (J_J + turned)
 
 
@@ -263,20 +239,20 @@ def _jacobian(s, k, i):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, error_model="numpy")
-def _cost(h, u, s0, Sigma, beta, s):  # type: ignore[no-untyped-def]
-    total = Sigma * _loss(h, s0, beta, s)
+def _cost(h, u, t, Sigma, beta, s):  # type: ignore[no-untyped-def]
+    total = Sigma * _loss(h, t, beta, s)
     for k in range(h.size):
         total += 0.5 * (h[k] - u[k]) * (h[k] - u[k])
     return total
 
 
 @njit(cache=True, error_model="numpy")
-def _loss(h, s0, beta, s):  # type: ignore[no-untyped-def]
+def _loss(h, t, beta, s):  # type: ignore[no-untyped-def]
     """Loss of a row of scores; its outputs are left in s."""
     _softmax(h, beta, s)
     total = 0.0
     for k in range(s.size):
-        total += (s[k] - s0[k]) * (s[k] - s0[k])
+        total += (s[k] - t[k]) * (s[k] - t[k])
     return total
 
 
