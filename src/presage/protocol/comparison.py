@@ -110,8 +110,10 @@ class Comparison(Recorded):
     def caveats(self) -> tuple[str, ...]:
         """What to know before believing it, from both sides."""
         said = [*self.solution.caveats]
-        said += [f"d = {ensemble.d}: {line}" for ensemble in self.ensembles for line in ensemble.caveats]
-        said += sorted({line for ensemble in self.ensembles for line in ensemble.departures})
+        departures = {line for ensemble in self.ensembles for line in ensemble.departures}
+        of_networks = [(ensemble.d, line) for ensemble in self.ensembles for line in ensemble.caveats]
+        said += [f"d = {d}: {line}" for d, line in of_networks if line not in departures]
+        said += sorted(departures)
         said += self.notes
         bent = [row.name for row in self.rows if row.misfit < MISFIT]
         if bent:

@@ -35,6 +35,8 @@ class Trajectory(Columns):
     error_bars: dict[str, Floats] = field(repr=False)  # half widths of 95 % intervals
     notes: tuple[str, ...] = field(default=(), repr=False)
     d: int | None = None  # of the networks that it is about; None for the limit of large ones
+    # When half of each feature of the target is learned, the strongest first; None where that is not known.
+    half_times: Floats | None = field(default=None, repr=False)
 
     meaning_of_bars = HALF_WIDTH
 

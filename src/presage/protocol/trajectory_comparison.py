@@ -109,8 +109,10 @@ class TrajectoryComparison(Columns):
     @property
     def caveats(self) -> tuple[str, ...]:
         said = [*self.trajectory.caveats]
-        said += [f"d = {ensemble.d}: {line}" for ensemble in self.ensembles for line in ensemble.caveats]
-        said += sorted({line for ensemble in self.ensembles for line in ensemble.departures})
+        departures = {line for ensemble in self.ensembles for line in ensemble.departures}
+        of_networks = [(ensemble.d, line) for ensemble in self.ensembles for line in ensemble.caveats]
+        said += [f"d = {d}: {line}" for d, line in of_networks if line not in departures]
+        said += sorted(departures)
         if len({ensemble.d for ensemble in self.ensembles}) == 1 and _is_free(self.trajectory):
             said.append("a single d cannot tell a difference from a finite-size effect: add an ensemble of another d.")
         return tuple(said)

@@ -115,3 +115,9 @@ def mean_and_bar(rules: Sequence[float] | Floats) -> tuple[float, float]:
     values = np.asarray(rules, dtype=np.float64)
     few = float(scipy.special.stdtrit(len(values) - 1, 0.975))
     return float(values.mean()), few * float(values.std(ddof=1)) / sqrt(len(values))
+
+
+def means_and_bars(table: Floats) -> tuple[Floats, Floats]:
+    """The same of every column of a table with a row for each rule."""
+    few = float(scipy.special.stdtrit(len(table) - 1, 0.975))
+    return np.asarray(table.mean(axis=0)), np.asarray(few * table.std(axis=0, ddof=1) / sqrt(len(table)))

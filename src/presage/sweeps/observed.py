@@ -78,7 +78,7 @@ def _of_networks(ensemble: Ensemble) -> Observed:
     if kept:
         raise checks.complaint("keep", "be left out of a sweep", NO_ROOM, kept, ONE_BY_ONE)
     values: Observed = {}
-    for name in (*(observable.name for observable in ensemble.observables), *ensemble.also_measured):
+    for name in (*(observable.name for observable in ensemble.measured), *ensemble.also_measured):
         values[name] = ensemble.mean(name)
         values[name + BAR] = ensemble.standard_error(name)
     for name in ensemble.arrays:

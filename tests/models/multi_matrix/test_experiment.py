@@ -13,7 +13,7 @@ from presage.models.multi_matrix.experiment.objective import Objective, factors_
 from presage.models.multi_matrix.experiment.samples import draw_matrices, draw_samples, quadratic_forms
 from presage.models.multi_matrix.experiment.simulate import put_right
 from presage.protocol.ensemble import streams
-from tests.models.multi_matrix.instance import PROBLEM
+from tests.models.multi_matrix.instance import PROBLEM, solution
 
 
 def drawn(problem, d, seed=0):
@@ -85,8 +85,49 @@ def test_a_linear_label_is_trained_to_the_minimum_of_a_convex_loss():
     assert trained[0].residual.max() < 1e-3
     assert np.isnan(trained[0].estimation_error_2).all()
     assert [one.name for one in trained[0].measured][-1] == "rank_1"
-    assert trained[0].departures == ()
-    assert "began at random weights" in trained[1].departures[0]
+    assert trained[0].departures == trained[1].departures == ()  # where it began makes no difference
+
+
+def test_where_training_began_is_told():
+    starts = {
+        "target": "training began at the target, which nobody knows",
+        "random": "training began at random weights",
+    }
+    for start, words in starts.items():
+        found = ps.simulate(PROBLEM, d=10, seeds=2, start=start, processes=1)
+        assert found.converged.all()
+        assert [line.startswith(words) for line in found.caveats] == [True]
+        told = ps.compare(solution(), found).caveats
+        assert [line.startswith(words) for line in told].count(True) == 1, told
+        assert f"d = 10: {words}" not in " ".join(told)
+    by_messages = ps.simulate(PROBLEM, d=16, seeds=1, trainer=ps.MatricesAMP(steps=5), processes=1)
+    assert "training began at a part of the target" in by_messages.caveats[-1]
+
+
+@pytest.mark.parametrize(
+    ("trainer", "words"),
+    [
+        (ps.LBFGS(steps=30), "seed 0: L-BFGS stopped after 30 steps with a relative gradient of "),
+        (ps.LBFGS(tol=1e-13), "seed 0: L-BFGS stopped where no step lowers the loss any more with a relative gradient"),
+        (
+            ps.MatricesAMP(steps=5),
+            "seed 0: message passing stopped after 5 steps, the last of which moved the matrices",
+        ),
+    ],
+)
+def test_a_training_that_stops_early_says_so(trainer, words):
+    found = ps.simulate(PROBLEM, d=10, seeds=1, trainer=trainer, processes=1)
+    assert not found.converged.any()
+    assert found.caveats[0].startswith(words)
+
+
+def test_the_tolerance_of_training_is_kept():
+    """A looser one stops earlier, is converged by its own rule, and leaves more of the slope."""
+    loose, tight = (ps.simulate(PROBLEM, d=10, seeds=2, trainer=ps.LBFGS(tol=tol), processes=1) for tol in (1e-3, 1e-6))
+    assert loose.converged.all()
+    assert tight.converged.all()
+    assert loose.residual.min() > 1e-4
+    assert tight.residual.max() < 1e-5
 
 
 def test_certificate_is_zero_at_a_minimum_only():

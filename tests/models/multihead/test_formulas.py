@@ -12,6 +12,7 @@ import pytest
 import presage as ps
 from presage.models.multihead.experiment.objective import Objective
 from presage.models.multihead.experiment.sequences import draw, sample_targets
+from presage.models.multihead.experiment.values import beside_the_target, outputs_of, sample_values
 from presage.models.multihead.theory.mean_loss import MeanOfHeads, products_of_heads
 from presage.models.multihead.theory.separate_heads import solve_side_by_side, summed
 from presage.models.multihead.theory.state_evolution import (
@@ -332,3 +333,29 @@ def test_the_price_of_a_sum():
     price: Any = one.penalty
     assert price.lambda_tilde(one.kappa) == pytest.approx(decay.lambda_tilde, rel=1e-12)
     assert one.kappa == pytest.approx(2.1)
+
+
+@evaluates(
+    r"""\mathcal L = \frac{1}{d} \sum_{\mu=1}^n \|\sigma^\mu X^\mu V - \sigma_0^\mu X^\mu V_0\|_F^2 +
+    \lambda \sum_{h=1}^H \|W_h\|_F^2, \qquad V = \Big[ \sum_\mu (\sigma X)^\top \sigma X \Big]^{-1}
+    \sum_\mu (\sigma X)^\top \sigma_0 X V_0""",
+    r"""v = v_0\, \frac{\operatorname{Tr} V_0^\top V}{\|V_0\|_F^2}, \qquad \mathtt{value\_error} =
+    \frac{\|V - (v/v_0) V_0\|_F^2}{\|V_0\|_F^2}""",
+)
+def test_a_whole_value_matrix():
+    problem = TWO.replace(target_gain=1.4, noise=0.0)
+    S_0, sequences, X, _ = drawn(problem)
+    rng = np.random.default_rng(5)
+    V_0, W = sample_values(1.4, 10, rng), rng.standard_normal((2, 10, 10))
+    S = W @ W.transpose(0, 2, 1) / 10
+    sigma = np.mean([softmax(1.2 * scores(X, one)) for one in S], axis=0)
+    sigma_0 = np.mean([softmax(0.9 * scores(X, one)) for one in S_0], axis=0)
+    square = np.sum((sigma @ X).transpose(0, 2, 1) @ (sigma @ X), axis=0)
+    V = np.linalg.inv(square) @ np.sum((sigma @ X).transpose(0, 2, 1) @ (sigma_0 @ X @ V_0), axis=0)
+    loss = np.sum((sigma @ X @ V - sigma_0 @ X @ V_0) ** 2) / 10 + 0.02 * np.sum(W**2)
+    objective = Objective(problem, sequences, outputs=outputs_of(sequences, V_0, 1.4))
+    assert objective.whole(W, np.ones(1)).value == pytest.approx(loss, rel=1e-9)
+    np.testing.assert_allclose(objective.values_at(S), V, rtol=1e-7, atol=1e-9)
+    v = 1.4 * np.trace(V_0.T @ V) / np.sum(V_0**2)
+    error = np.sum((V - v / 1.4 * V_0) ** 2) / np.sum(V_0**2)
+    assert beside_the_target(V, V_0, 1.4) == pytest.approx((v, error), rel=1e-12)

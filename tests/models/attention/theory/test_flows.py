@@ -18,6 +18,7 @@ from presage.models.attention.theory.flows.population import (
     step_of_eigenvalues,
 )
 from presage.models.attention.theory.flows.power_law_front import front, front_error, front_exponent
+from presage.models.attention.theory.flows.smooth_pieces import along
 
 POWER = ps.quadratic_network(ps.PowerLaw(1.0, 40, normalized=False), alpha=1.0, weight_decay=0.1)
 BULK = ps.quadratic_network(ps.MarchenkoPastur(0.5), alpha=1.0, weight_decay=0.1, noise=0.5)
@@ -324,3 +325,55 @@ def test_flows_are_kept_in_files_and_in_tables(problem, trainer, tmp_path):
     table = ps.sweep(problem, ps.trajectory, noise=[0.0, 0.5], steps=4, trainer=trainer, processes=1)
     assert table["test_error"].dims == ("noise", "step")
     assert float(table["time"].sel(noise=0.5)[-1]) == way.times[-1]
+
+
+@pytest.mark.parametrize(("deviation", "kappa", "until"), [(0.1, 1.0, 30.0), (1e-4, 0.5, 100.0), (0.03, 1.0, 2000.0)])
+def test_times_between_are_as_if_computed(deviation, kappa, until):
+    """A thousand times agree with those of them that are computed one by one; few of them are computed."""
+    problem, looked = POWER.replace(kappa=kappa), []
+    s_0 = np.sort(POWER.target.atoms.positions)
+    V = deviation * np.random.default_rng(0).standard_normal((40, round(40 * kappa))) / (1600 * kappa) ** 0.25
+    times = ps.PopulationFlow(until=until, steps=1000).times
+
+    def look(V, time):
+        looked.append(time)
+        return np.array([np.log(np.sum((np.diag(s_0) - V @ V.T) ** 2)), *np.sum(V * V, axis=1)])
+
+    def advance(V, duration):
+        return riccati(s_0, V, duration)
+
+    found = along(times, V, advance, look)
+    assert len(looked) < 600
+    few = times[[0, 1, 100, 333, 500, 640, 820]]
+    looked.clear()
+    exact = along(few, V, advance, look)
+    assert looked == list(few)  # nothing is read off where there are few
+    np.testing.assert_allclose(found[[0, 1, 100, 333, 500, 640, 820]], exact, atol=1e-8 * problem.Q_0)
+
+
+def test_what_is_rough_is_computed_time_by_time():
+    rng, times = np.random.default_rng(1), np.geomspace(1.0, 10.0, 300)
+    noise = dict(zip(times, rng.standard_normal(300), strict=True))
+    found = along(times, np.zeros(1), lambda state, duration: state + duration, lambda _, time: noise.get(time, 0.5))
+    assert found.tolist() == [noise[time] for time in times]
+
+
+def test_half_times_are_told():
+    """Beside the way itself: from eps they are when half is there, from Gaussian weights nearly so."""
+    far = ps.quadratic_network(ps.Empirical(0.4 ** np.arange(1, 7)), alpha=1.0, weight_decay=0.1)
+    s = 0.4 ** np.arange(1, 7)
+    even = ps.trajectory(far, steps=5, trainer=ps.PopulationFlow(eps=1e-6))
+    np.testing.assert_allclose(even.half_times, np.log(s / 1e-6 - 1.0) / (2.0 * s), rtol=1e-12)
+    options = {"trainer": ps.PopulationFlow(deviation=1e-9, until=2e4, first=20.0), "runs": 12}
+    wide = far.replace(kappa=2.0)
+    drawn = ps.trajectory(wide, steps=1000, **options)
+    starts = 1e-18 * (12 - np.arange(6)) / np.sqrt(72.0)
+    np.testing.assert_allclose(drawn.half_times, np.log(s / starts) / (2.0 * s), rtol=1e-12)
+    seen = np.interp((np.arange(6) + 0.5) / 6.0, drawn.learned, drawn.times)
+    np.testing.assert_allclose(seen, drawn.half_times, rtol=0.03)
+    assert abs(seen[-1] / half_times(s[-1:], 1e-6)[0] - 1.0) > 1.0  # another start is told from it
+    assert any("within 3 % for separated features" in line for line in drawn.caveats)
+    narrow = ps.trajectory(far.replace(kappa=0.5), steps=3, **options)
+    assert np.isinf(narrow.half_times).tolist() == [False] * 3 + [True] * 3
+    assert ps.trajectory(far, steps=3, d=9, **options).half_times is None  # features are drawn
+    assert ps.trajectory(BULK, steps=3, trainer=ps.PopulationFlow()).half_times is None

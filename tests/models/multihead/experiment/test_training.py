@@ -252,3 +252,17 @@ def test_the_rank_of_summed_heads_is_that_of_their_sum():
     found = ps.simulate(problem, d=20, seeds=1, n_test=10, progress=False)
     assert found.rank[0] == pytest.approx(np.mean(found.eigenvalues[0] > 0.0))
     assert found.rank[0] > 0.4
+
+
+def test_a_sweep_has_columns_of_what_is_measured():
+    """One head has no other, and no gain is learned: a table of such networks has no column of nothing."""
+    problem = ps.multihead_attention(ps.MarchenkoPastur(0.5), alpha=1.0, weight_decay=0.1, n_heads=1)
+    options = {"d": 6, "seeds": 2, "n_test": 100, "processes": 1}
+    table = ps.sweep(problem, ps.simulate, noise=[0.0, 0.5], **options)
+    assert {"test_error", "rank", "rank_bar", "q"} <= set(table.data_vars)
+    assert not {"cross_overlap", "cross_target_overlap_bar", "gain"} & set(table.data_vars)
+    numbers = [name for name, column in table.data_vars.items() if column.dtype.kind == "f"]
+    assert not [name for name in numbers if bool(table[name].isnull().all())]
+    heads = ps.sweep(problem, ps.simulate, n_heads=[1, 2], **options)  # side by side the one head has a blank
+    assert heads["cross_overlap"].isnull().values.tolist() == [True, False]
+    assert heads["rank"].notnull().all()

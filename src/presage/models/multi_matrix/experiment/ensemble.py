@@ -10,10 +10,17 @@ from numpy.typing import NDArray
 
 from presage.laws.spectral_law import Floats
 from presage.models.multi_matrix.declaration import OfTheMatrices
+from presage.models.multi_matrix.links import PowersLink
+from presage.models.multi_matrix.message_passing import MatricesAMP
 from presage.protocol.ensemble import Ensemble
 
 FROM_NOTHING = (
     "training began at random weights, and may sit in a worse minimum than the one that is predicted: see train_loss."
+)
+
+FROM_THE_TARGET = (
+    "training began at {place}, which nobody knows who has only data, and finds a minimum near it: from random "
+    "weights it may end in a worse one."
 )
 
 
@@ -46,5 +53,14 @@ class MultiMatrixEnsemble(Ensemble):
 
     @property
     def departures(self) -> tuple[str, ...]:
-        """Training from random weights may not reach the minimum that the theory is about."""
-        return (FROM_NOTHING,) if self.start == "random" else ()
+        """Where training began, since it decides which minimum is reached: but for labels that are linear in z."""
+        if isinstance(self.problem.link, PowersLink) and set(self.problem.link.powers) == {1}:
+            return ()  # the loss is convex
+        if self.start == "random":
+            return (FROM_NOTHING,)
+        place = "a part of the target" if isinstance(self.trainer, MatricesAMP) else "the target"
+        return (FROM_THE_TARGET.format(place=place),)
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        return (*super().caveats, *self.departures)

@@ -134,9 +134,8 @@ class MatricesSetting(Setting):
         for h in range(MOST_MATRICES):  # a matrix that is not there has no number
             error, rank = (errors[h], ranks[h]) if h < len(S) else (nan, nan)
             values |= {f"estimation_error_{h + 1}": float(error), f"rank_{h + 1}": float(rank)}
-        stopped = f"training stopped where a relative {fit.residual:.1e} of the slope is left."
         kept = {"weights": S, "targets": S_0, "history": fit.history}
-        return Outcome(seed, values, () if fit.converged else (stopped,), kept)
+        return Outcome(seed, values, fit.caveats, kept)
 
     def _fit(self, objective: Objective, S_0: Floats, rng: np.random.Generator) -> Fit:
         if isinstance(self.trainer, MatricesAMP):

@@ -10,7 +10,7 @@ import numpy as np
 
 from presage.laws.spectral_law import Floats
 from presage.models.multi_matrix.experiment.amp import message_passing
-from presage.models.multi_matrix.experiment.objective import Objective, factors_of, matrices_of
+from presage.models.multi_matrix.experiment.objective import Certificate, Objective, factors_of, matrices_of
 from presage.models.multi_matrix.message_passing import MatricesAMP
 from presage.protocol.errors import TrainError
 from presage.training.history import History
@@ -19,7 +19,8 @@ from presage.training.quasi_newton import quasi_newton
 
 SMALL = 0.3  # of random weights to start from, whose matrices are of order one
 ASIDE = 0.03  # of random weights beside those of the target, so that no direction begins at zero
-STATIONARY = 1e-2  # what may be left of the slope where training has settled
+STATIONARY = 1e-2  # what may be left of the slope where training has settled; with more it is a saddle point
+ROUNDING = 1e-11  # relative: a gradient is not known better
 
 
 class Fit(NamedTuple):
@@ -32,6 +33,7 @@ class Fit(NamedTuple):
     ranks: Floats
     converged: bool
     history: Floats  # rows (seconds, whole loss over d^2)
+    caveats: tuple[str, ...]
 
 
 def minimised(trainer: LBFGS, objective: Objective, target: Floats | None, rng: np.random.Generator) -> Fit:
@@ -39,7 +41,7 @@ def minimised(trainer: LBFGS, objective: Objective, target: Floats | None, rng: 
     d, count = objective.d, objective.link.matrices
     W = rng.standard_normal((count, 2, d, d))
     W = SMALL * W if target is None else factors_of(target) + ASIDE * W
-    history, relative = History(), np.inf
+    history, relative, tol = History(), np.inf, max(trainer.tol, ROUNDING)
 
     def value_and_gradient(W: Floats) -> tuple[float, Floats]:
         nonlocal relative
@@ -52,11 +54,17 @@ def minimised(trainer: LBFGS, objective: Objective, target: Floats | None, rng: 
 
     def done(value: float) -> bool:
         history.record(value)
-        return relative <= trainer.tol
+        return relative <= tol
 
     steps = trainer.steps
-    found = quasi_newton(value_and_gradient, W, steps=steps, evaluations=2 * steps, memory=trainer.memory, done=done)
-    return _fit(objective, matrices_of(found.X), history, settled=True)
+    found = quasi_newton(value_and_gradient, W, steps=steps, evaluations=10 * steps, memory=trainer.memory, done=done)
+    value_and_gradient(found.X)
+    S = matrices_of(found.X)
+    certificate = objective.certify(S)
+    limit = f"after {found.steps} steps" if found.steps >= steps else "where no step lowers the loss any more"
+    said = f"L-BFGS stopped {limit} with a relative gradient of {relative:.1e}, above {tol:.1g}."
+    # At small weight decay rounding keeps the gradient in the factors from vanishing beside it, not the one in S.
+    return _fit(objective, S, certificate, history, relative <= tol or certificate.residual <= tol, said, tol)
 
 
 def passed(trainer: MatricesAMP, objective: Objective, target: Floats) -> Fit:
@@ -70,12 +78,23 @@ def passed(trainer: MatricesAMP, objective: Objective, target: Floats) -> Fit:
         if moved <= trainer.tol:
             break
         before = S
-    return _fit(objective, S, history, settled=moved <= trainer.tol)
+    settled = moved <= trainer.tol
+    said = f"message passing stopped after {trainer.steps} steps, the last of which moved the matrices by {moved:.1e}."
+    return _fit(objective, S, objective.certify(S), history, settled, said, trainer.tol)
 
 
-def _fit(objective: Objective, S: Floats, history: History, *, settled: bool) -> Fit:
-    data = objective.at_S(S)
-    residual, ranks = objective.certify(S)
-    converged = settled and residual <= STATIONARY
-    loss = data.value + objective.penalty_at(S)
-    return Fit(S, loss, data.value / len(objective.samples.y), residual, ranks, converged, history.rows)
+def _fit(
+    objective: Objective,
+    S: Floats,
+    certificate: Certificate,
+    history: History,
+    settled: bool,
+    unsettled: str,
+    tol: float,
+) -> Fit:
+    """What was found at S, with the sentence on a training that did not settle, or that settled at a saddle point."""
+    data, (residual, ranks) = objective.at_S(S), certificate
+    loss, error = data.value + objective.penalty_at(S), data.value / len(objective.samples.y)
+    saddle = f"training settled where a relative {residual:.1e} of the slope is left: this is a saddle point."
+    caveats = (unsettled,) if not settled else (saddle,) if residual > max(tol, STATIONARY) else ()
+    return Fit(S, loss, error, residual, ranks, not caveats, history.rows, caveats)

@@ -13,6 +13,11 @@ from presage.models.multihead.declaration import MEASURED
 from presage.protocol.ensemble import Ensemble
 from presage.protocol.observables import Observable
 
+WHOLE = (
+    "a whole value matrix was learned, and the prediction is that of a gain: a multiple of the target's matrix, up to "
+    "value_error of its square, which falls as 1/(alpha d)."
+)
+
 
 @final
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -39,12 +44,22 @@ class MultiheadEnsemble(Ensemble):
     converged: NDArray[np.bool_] = field(repr=False)  # whether the trainer's stopping rule was met
     evaluations: NDArray[np.int64] = field(repr=False)  # passes over the data, of all starts
     seconds: Floats = field(repr=False)
+    value_error: Floats = field(repr=False)  # |V - g V_0|_F^2/|V_0|_F^2 of a whole value matrix; NaN for a gain
     starts: int = 1
+    values_learned: str = "gain"  # or "matrix"
     n_test: int = 20_000
 
     observables = MEASURED
     also_measured = ("q",)
     arrays = ("eigenvalues",)
+
+    @property
+    def conditions(self) -> dict[str, str]:
+        return {"values": "a whole matrix"} if self.values_learned == "matrix" else {}
+
+    @property
+    def departures(self) -> tuple[str, ...]:
+        return (WHOLE,) if self.values_learned == "matrix" else ()
 
     @property
     def measured(self) -> tuple[Observable, ...]:

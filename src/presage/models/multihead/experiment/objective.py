@@ -15,9 +15,10 @@ import numpy as np
 from presage.laws.spectral_law import Floats
 from presage.models.attention.channels.linear import Linear
 from presage.models.attention.experiment import kernels as of_one_head
-from presage.models.attention.experiment.half_product import HalfProduct
 from presage.models.multihead.experiment import kernels
+from presage.models.multihead.experiment.blocks import Heads
 from presage.models.multihead.experiment.sequences import Sequences
+from presage.models.multihead.experiment.values import WithValues, with_values
 from presage.models.multihead.problem import MultiheadProblem
 from presage.training.ordered_sums import in_ordered_parts
 
@@ -38,11 +39,13 @@ class Objective:
     """``sum_mu |y - yhat|^2`` plus the penalty of a problem, of heads ``S_h = W_h W_h'/sqrt(m d)`` or S_h themselves.
 
     Heads of a group are averaged, and have one gain: all of them for combine = "mean", each its own for "concatenate".
+    Where there are `outputs` a whole value matrix stands in place of the gain, at its least loss for every S_h.
     """
 
     problem: MultiheadProblem
     sequences: Sequences
     threads: int = 1
+    outputs: Floats | None = None  # labels behind a value matrix, (n T) x d, where a whole one is learned
 
     @property
     def d(self) -> int:
@@ -100,6 +103,14 @@ class Objective:
         """Loss of the samples, without the penalty: half the work of `at_S`."""
         return self._pass_over(S, gains, with_gradient=False).value
 
+    def values_at(self, S: Floats) -> Floats:
+        """The value matrix of least loss beside these heads, where a whole one is learned."""
+        return self._with_values(S).V
+
+    def loss_with(self, S: Floats, V: Floats) -> float:
+        """Loss of the samples with a given value matrix."""
+        return self._with_values(S, V).value
+
     def whole(self, A: Floats, gains: Floats) -> Evaluation:
         """Whole loss and its gradient in what is trained: the factors W, or the matrices S under a ridge."""
         if not self.factorized:
@@ -128,33 +139,31 @@ class Objective:
         values, slopes = zip(*found, strict=True)
         return float(sum(values)), np.array(slopes)
 
+    def _with_values(self, S: Floats, V: Floats | None = None) -> WithValues:
+        assert self.outputs is not None
+        return with_values(self.sequences, self.outputs, S, self.problem.beta, V=V, threads=self.threads)
+
     def _pass_over(self, S: Floats, gains: Floats, *, with_gradient: bool) -> Evaluation:
         X, T, d = self.sequences.tokens, self.sequences.n_tokens, self.d
-        matrices = S.sum(axis=0, keepdims=True) if self.linear else S
-        halves = [HalfProduct(matrix, X.dtype) for matrix in matrices]
-        shifts = [np.eye(T) * (np.trace(matrix) / sqrt(d)) for matrix in matrices]
+        if self.outputs is not None:
+            found = self._with_values(S)
+            return Evaluation(found.value, found.gradient, np.zeros(self.groups))
+        heads = Heads(S.sum(axis=0, keepdims=True) if self.linear else S, T)
 
         def sweep(blocks: list[slice]) -> tuple[float, Floats, Floats]:
             size = max((block.stop - block.start for block in blocks), default=0)
-            space, product, weight = np.empty((size * T, d)), np.empty((d, d)), np.empty((T, T))
-            value, gradient, slopes = 0.0, np.zeros((len(matrices), d, d)), np.zeros(self.groups)
+            space = np.empty((size * T, d))
+            value, gradient, slopes = 0.0, np.zeros_like(heads.matrices), np.zeros(self.groups)
             for block in blocks:
-                count = block.stop - block.start
-                x, left = X[block.start * T : block.stop * T], space[: count * T]
-                R, G = np.empty((2, len(matrices), count, T, T))
-                for h, (half, shift) in enumerate(zip(halves, shifts, strict=True)):
-                    half.scores(x, shift, left, R[h])
+                x = X[block.start * T : block.stop * T]
+                R = heads.scores(x, space[: len(x)])
+                G = np.empty_like(R)
                 here, steeper = self._slope(block, R, gains, G)
                 value, slopes = value + here, slopes + steeper
-                for h in range(len(matrices)) if with_gradient else ():
-                    weight[:] = 0.0
-                    top, end = of_one_head.signed_squares(G[h], x, left, weight)
-                    gradient[h] += np.dot(left[:top].T, left[:top], out=product)
-                    gradient[h] -= np.dot(left[end:].T, left[end:], out=product)
-                    gradient[h] -= np.trace(weight) * np.eye(d)
+                if with_gradient:
+                    heads.pull(G, x, space[: len(x)], gradient)
             return value, gradient, slopes
 
         values, gradients, slopes = zip(*in_ordered_parts(self.n, d, T, self.threads, sweep), strict=True)
-        gradient = np.sum(gradients, axis=0)
-        gradient = 0.5 / sqrt(d) * (gradient + gradient.transpose(0, 2, 1))
+        gradient = heads.whole(np.sum(gradients, axis=0))
         return Evaluation(float(sum(values)), np.broadcast_to(gradient, S.shape), np.sum(slopes, axis=0))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import nan
-from typing import Any, final
+from typing import Any, Literal, final
 
 import numpy as np
 
@@ -16,9 +16,11 @@ from presage.models.multihead.experiment.ensemble import MultiheadEnsemble
 from presage.models.multihead.experiment.objective import Objective
 from presage.models.multihead.experiment.sequences import draw, sample_targets, stream
 from presage.models.multihead.experiment.training import lowest
+from presage.models.multihead.experiment.values import Compared, beside_the_target, outputs_of, sample_values
 from presage.models.multihead.problem import MultiheadProblem
 from presage.protocol import checks
 from presage.protocol.ensemble import Outcome, Setting, streams, train_ensemble
+from presage.protocol.fields import Choice
 from presage.protocol.trainer import Trainer
 from presage.training.lbfgs import LBFGS
 from presage.training.ordered_sums import one_blas_thread
@@ -26,6 +28,12 @@ from presage.training.ordered_sums import one_blas_thread
 # Of heads that are averaged, unless others are asked for: their loss can have several minima. Under a ridge one start
 # in ten or so ends at a loss a few percent too high, under weight decay only where data are scarce.
 STARTS = {"weight-decay": 2, "frobenius": 4}
+VALUES = Choice(
+    "what is learned behind the softmax",
+    options=("gain", "matrix"),
+    default="gain",
+    reason="outputs are multiplied by a learned number or a learned matrix",
+)
 SAME = 1e-3  # relative: losses that differ by less are of one minimum
 
 
@@ -36,6 +44,7 @@ def simulate(
     seeds: int | Sequence[int] = 8,
     trainer: Trainer | None = None,
     starts: int | None = None,
+    values: Literal["gain", "matrix"] = "gain",
     n_test: int = 20_000,
     keep: str | Sequence[str] = (),
     processes: int | None = None,
@@ -51,6 +60,10 @@ def simulate(
         starts: from how many random places heads are trained whose softmaxes are averaged (2, and 4 under a
             ridge); the lowest loss is kept. Their loss can have several minima, and a caveat says where they were met.
             Other heads have one start.
+        values: what is learned behind the softmax of a problem with a `target_gain`: a "gain", or a whole value
+            "matrix" V of d x d, at its least loss for the heads at every step. Outputs are then ``sigma x V``, labels
+            ``sigma_0 x V_0`` with a Gaussian V_0 of ``|V_0|_F^2 = d v_0^2``, and losses are over d. V is found up to a
+            number, the `gain`; what is left is `value_error`.
         n_test: fresh samples for the test error, drawn in blocks.
         keep: "weights" keeps the S_h of every network and its targets, "history" the loss against the time.
         processes: how many networks are trained at a time; the numbers do not depend on it.
@@ -63,7 +76,7 @@ def simulate(
         TrainError: when every seed fails.
         TrainInterrupted: on Ctrl-C, with the seeds that had ended.
     """
-    setting = _setting(problem, d, LBFGS() if trainer is None else trainer, starts, n_test)
+    setting = _setting(problem, d, LBFGS() if trainer is None else trainer, starts, values, n_test)
     return train_ensemble(setting, seeds, processes=processes, progress=progress, keep=keep)  # type: ignore[return-value]
 
 
@@ -76,6 +89,7 @@ class HeadsSetting(Setting):
     d: int
     trainer: LBFGS
     starts: int
+    values: Literal["gain", "matrix"]
     n_test: int
 
     kind = MultiheadEnsemble
@@ -90,7 +104,8 @@ class HeadsSetting(Setting):
         """Bytes of the tokens and labels, and of the past steps of the trainer."""
         H, T, d = self.problem.n_heads, self.problem.n_tokens, self.d
         past = (2.0 * self.trainer.memory + 20.0) * H * d * max(1.0, self.problem.kappa * d)
-        return 8.0 * (self.n * T * (d + 5.0 * H * T) + past + 10.0 * H * d**2)
+        matrices = 2.0 if self.values == "matrix" else 1.0  # tokens, and labels of their size
+        return 8.0 * (self.n * T * (matrices * d + 5.0 * H * T) + past + 10.0 * H * d**2)
 
     @property
     def kept_bytes(self) -> dict[str, float]:
@@ -117,7 +132,7 @@ class HeadsSetting(Setting):
 
     def described(self) -> dict[str, Any]:
         """Starts, and the size of the test."""
-        return {"starts": self.starts, "n_test": self.n_test}
+        return {"starts": self.starts, "values_learned": self.values, "n_test": self.n_test}
 
     def train(self, seed: int, threads: int) -> Outcome:
         """Draw targets and data, train, measure; matrix products are on one thread each."""
@@ -125,10 +140,23 @@ class HeadsSetting(Setting):
         with one_blas_thread():
             for_target, for_data, for_trainer, for_test = streams(seed, d)
             S_0 = sample_targets(problem, d, for_target)
-            objective = Objective(problem, draw(problem, S_0, self.n, for_data, threads=threads), threads)
-            fit, losses = lowest(self.trainer, objective, self.starts, for_trainer)
+            sequences = draw(problem, S_0, self.n, for_data, threads=threads)
             fresh = stream(problem, S_0, self.n_test, for_test, threads=threads)
-            total = sum(objective.with_sequences(block).loss_at(fit.S, fit.gains) for block in fresh)
+            if self.values == "gain":
+                objective = Objective(problem, sequences, threads)
+                fit, losses = lowest(self.trainer, objective, self.starts, for_trainer)
+                total = sum(objective.with_sequences(block).loss_at(fit.S, fit.gains) for block in fresh)
+                learned = Compared(float(np.mean(fit.gains)), nan)
+            else:
+                V_0, v_0 = sample_values(problem.v_0, d, for_target), problem.v_0
+                objective = Objective(problem, sequences, threads, outputs_of(sequences, V_0, v_0))
+                fit, losses = lowest(self.trainer, objective, self.starts, for_trainer)
+                V = objective.values_at(fit.S)
+                total = sum(
+                    replace(objective, sequences=block, outputs=outputs_of(block, V_0, v_0)).loss_with(fit.S, V)
+                    for block in fresh
+                )
+                learned = beside_the_target(V, V_0, v_0)
         S, ranks = fit.S, fit.certificate.ranks
         if problem.combine == "sum":  # all that outputs show
             S, S_0 = S.sum(axis=0, keepdims=True), S_0.sum(axis=0, keepdims=True)
@@ -139,7 +167,8 @@ class HeadsSetting(Setting):
             "train_loss": fit.loss / d**2,
             "train_error": fit.train_error,
             "rank": float(np.mean(ranks)),
-            "gain": float(np.mean(fit.gains)),
+            "gain": learned.gain,
+            "value_error": learned.error,
             "eigenvalues": with_numerical_zeros(np.sort(np.linalg.eigvalsh(S), axis=None), d),
             **overlaps(S, S_0),
             "residual": fit.certificate.residual,
@@ -178,7 +207,7 @@ def overlaps(S: Floats, S_0: Floats) -> dict[str, float]:
     }
 
 
-def _setting(problem: MultiheadProblem, d: Any, trainer: Any, starts: Any, n_test: Any) -> HeadsSetting:
+def _setting(problem: MultiheadProblem, d: Any, trainer: Any, starts: Any, values: Any, n_test: Any) -> HeadsSetting:
     """Check what was asked for, and say in words what is wrong with it."""
     checks.instance(
         "trainer",
@@ -205,7 +234,16 @@ def _setting(problem: MultiheadProblem, d: Any, trainer: Any, starts: Any, n_tes
         checks.integer(name, value, at_least=least, reason=reason, remedy=remedy)
         for name, (value, least, reason, remedy) in counts.items()
     )
-    setting = HeadsSetting(problem, d, trainer, starts, n_test)
+    VALUES.checked("values", values)
+    if values == "matrix":
+        _check_values(problem)
+    setting = HeadsSetting(problem, d, trainer, starts, values, n_test)
+    if values == "matrix" and setting.n * problem.n_tokens < 2 * d:
+        reason = "a value matrix has d^2 entries, and every token shows d numbers of it"
+        remedy = "Use a larger <d> or <alpha>."
+        raise checks.complaint(
+            "alpha", f"be above {2.0 / (d * problem.n_tokens):.2g} at d = {d}", reason, problem.alpha, remedy
+        )
     if setting.n < 1:
         raise checks.complaint(
             "alpha",
@@ -215,3 +253,16 @@ def _setting(problem: MultiheadProblem, d: Any, trainer: Any, starts: Any, n_tes
             "Use a larger <d> or <alpha>.",
         )
     return setting
+
+
+def _check_values(problem: MultiheadProblem) -> None:
+    """Complain where no one value matrix stands behind all outputs."""
+    if problem.target_gain is None:
+        reason = "without a target_gain nothing is learned behind the softmax"
+        raise checks.complaint(
+            "values", "be left out here", reason, "matrix", "Use <target_gain=1.0>, or leave it out."
+        )
+    if problem.combine == "concatenate" and problem.n_heads > 1:
+        reason = "heads side by side have a value matrix each, and one that they share is learned here"
+        remedy = 'Use <n_heads=1> or <combine="mean">, or leave it out.'
+        raise checks.complaint("values", "be left out here", reason, "matrix", remedy)

@@ -100,7 +100,7 @@ def start(objective: Objective, rng: np.random.Generator) -> Floats:
     else:  # heads that start alike would stay alike
         A = rng.standard_normal((problem.n_heads, d, d))
         A = size * (A + A.transpose(0, 2, 1)) / sqrt(2.0 * d)
-    gains = np.ones(0 if problem.target_gain is None else objective.groups)
+    gains = np.ones(0 if problem.target_gain is None or objective.outputs is not None else objective.groups)
     return np.concatenate([A.ravel(), gains])
 
 

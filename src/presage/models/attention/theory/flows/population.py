@@ -6,7 +6,7 @@ from math import ceil
 from typing import NamedTuple
 
 import numpy as np
-import scipy
+from scipy.linalg import blas, lapack
 
 from presage.laws.spectral_law import Floats
 
@@ -88,10 +88,14 @@ def riccati_step(s_0: Floats, V: Floats, theta: float) -> Floats:
     grown = 2.0 * s_0 * theta
     with np.errstate(divide="ignore", invalid="ignore"):
         B = np.where(grown == 0.0, 2.0 * theta, np.expm1(grown) / s_0)
-    inner = np.eye(V.shape[1]) + V.T @ (B[:, None] * V)
-    C = scipy.linalg.cholesky(inner, lower=True, check_finite=False)
-    solved = scipy.linalg.solve_triangular(C, (np.exp(0.5 * grown)[:, None] * V).T, lower=True, check_finite=False)
-    return np.asarray(solved.T)
+    U = np.sqrt(B)[:, None] * V
+    inner = U.T @ U
+    inner.flat[:: len(inner) + 1] += 1.0
+    C, failed = lapack.dpotrf(inner, lower=True, overwrite_a=True)
+    if failed:
+        raise np.linalg.LinAlgError("1 + V' B V is not positive: S has left the finite numbers")
+    # V C^-T, columns first as LAPACK has them
+    return np.asarray(blas.dtrsm(1.0, C, np.exp(0.5 * grown)[:, None] * V, side=True, lower=True, trans_a=True))
 
 
 def step_of_eigenvalues(s: Floats, learned: Floats, rate: float) -> Floats:

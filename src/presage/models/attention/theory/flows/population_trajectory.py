@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from math import sqrt
 from typing import Any
 
 import numpy as np
 
 from presage.laws.discrete_law import DiscreteLaw
-from presage.laws.empirical import Empirical
-from presage.laws.marchenko_pastur import MarchenkoPastur
-from presage.laws.power_law import PowerLaw
 from presage.laws.spectral_law import Floats, SpectralLaw
 from presage.models.attention.declaration import (
     DESCENDED,
@@ -25,12 +21,13 @@ from presage.models.attention.population_descent import PopulationDescent
 from presage.models.attention.population_flow import PopulationFlow
 from presage.models.attention.problem import Problem
 from presage.models.attention.theory.flows.features_learned import learned_fraction
+from presage.models.attention.theory.flows.gaussian_weights import DrawnStarts, drawn_starts, strengths
 from presage.models.attention.theory.flows.nodes import MANY, nodes
-from presage.models.attention.theory.flows.population import flow_of_eigenvalues, riccati, step_of_eigenvalues
+from presage.models.attention.theory.flows.population import flow_of_eigenvalues, half_times, step_of_eigenvalues
 from presage.protocol import checks
 from presage.protocol.errors import SolveError
 from presage.protocol.trajectory import Trajectory
-from presage.solving.vector_state_evolution import mean_and_bar
+from presage.solving.vector_state_evolution import means_and_bars
 
 POINTS = (128, 4096)  # of a continuous law: to begin with, and at most
 FINE = 2048  # of one whose descent is followed
@@ -38,8 +35,6 @@ CLOSE = 1e-9  # relative, of two grids
 ROUNDING = 1e-8  # relative, of an error; and of S itself, as a solver of the flow of a network has it:
 OF_S = 1e-10
 AT_ONCE = 2_000_000  # numbers in memory
-RUNS = 8  # Gaussian starts behind an error bar, unless they are given
-USUAL, LARGEST = 100, 2000  # dimension of Gaussian starts, where the target has none of its own; and at most
 POPULATION = (
     "the closed form of training on infinitely many samples, exact at every d and width: alpha and the weight decay "
     "play no part, and the noise only in the test error."
@@ -48,6 +43,10 @@ STEPS = (
     "training on infinitely many samples, step by step, exact at every d and width: alpha and the weight decay "
     "play no part, and the noise only in the test error."
 )
+FAR_APART = (
+    "half_times are those of features far apart, ln(s_i/eps_i)/(2 s_i) with eps_i = w^2 (m - i + 1)/sqrt(m d): within "
+    "3 % for separated features, in the mean over starts; near ones come together, the last of a square W later."
+)
 COARSE = "rate times the largest eigenvalue of the target, {product:.3g}, is not below 1: this descent does not settle."
 
 
@@ -55,7 +54,7 @@ def population_flow(problem: Problem, trainer: PopulationFlow, d: Any, runs: Any
     """The way of gradient flow: from eps 1 by its eigenvalues, from Gaussian weights by the Riccati equation."""
     check_population(problem, trainer)
     if trainer.eps is None:
-        return _from_gaussian_weights(problem, trainer, d, runs, seed)
+        return _from_gaussian_weights(problem, trainer, drawn_starts(problem, trainer, d, runs, seed))
     for name, value in {"d": d, "runs": runs, "seed": seed}.items():
         if value is not None:
             reason = "nothing is drawn: a flow from eps 1 depends on the eigenvalues of the target alone"
@@ -75,7 +74,9 @@ def population_flow(problem: Problem, trainer: PopulationFlow, d: Any, runs: Any
         LEARNED.name: np.full(len(theta), 0.0 if isinstance(law, DiscreteLaw) else CLOSE),
         LOCAL_EXPONENT.name: np.abs(values[LOCAL_EXPONENT.name]) * np.minimum(relative, 1e3),
     }
-    return _trajectory(problem, trainer, FLOWED, values, error_bars, (POPULATION,))
+    s = strengths(law)
+    halves = None if s is None else half_times(s, eps)
+    return _trajectory(problem, trainer, FLOWED, values, error_bars, (POPULATION,), half_times=halves)
 
 
 def population_descent(problem: Problem, trainer: PopulationDescent) -> Trajectory:
@@ -143,63 +144,23 @@ def _descended(law: SpectralLaw, steps: Any, eps: float, rate: float, points: in
     return found
 
 
-def _from_gaussian_weights(problem: Problem, trainer: PopulationFlow, d: Any, runs: Any, seed: Any) -> Trajectory:
+def _from_gaussian_weights(problem: Problem, trainer: PopulationFlow, starts: DrawnStarts) -> Trajectory:
     """Means over Gaussian starts of networks of one dimension, and what their spread says."""
-    d = _dimension(problem.target, d)
-    reason, remedy = "an error bar is the spread of independent starts", f"Use for example <runs={RUNS}>."
-    runs = checks.integer(
-        "runs", RUNS if runs is None else runs, at_least=2, at_most=1000, reason=reason, remedy=remedy
-    )
-    reason, remedy = "it begins random numbers", "Use <seed=0>."
-    seed = checks.integer("seed", 0 if seed is None else seed, at_least=0, reason=reason, remedy=remedy)
-    width = max(1, round(problem.kappa * d))
-    tables = np.array(
-        [_from_weights(problem.target, d, width, trainer, np.random.default_rng([seed, run])) for run in range(runs)]
-    )
     values, error_bars = {}, {}
-    for one, columns in zip((ESTIMATION_ERROR, LEARNED, LOCAL_EXPONENT), np.moveaxis(tables, 1, 0), strict=True):
-        mean, bar = np.array([mean_and_bar(column) for column in columns.T]).T
+    for one, columns in zip((ESTIMATION_ERROR, LEARNED, LOCAL_EXPONENT), np.moveaxis(starts.tables, 1, 0), strict=True):
+        mean, bar = means_and_bars(columns)
         values[one.name], error_bars[one.name] = mean, bar + ROUNDING * np.abs(mean)
-    error_bars[ESTIMATION_ERROR.name] += _rounding(problem, values[ESTIMATION_ERROR.name])
+    error = values[ESTIMATION_ERROR.name]
+    rounding = _rounding(problem, error)
+    error_bars[ESTIMATION_ERROR.name] += rounding
+    relative = np.minimum(rounding / np.maximum(error, np.finfo(float).tiny), 1e3)
+    error_bars[LOCAL_EXPONENT.name] += np.abs(values[LOCAL_EXPONENT.name]) * relative
     drawn = (
-        f"the flow is exact for any start; these are means over {runs} Gaussian starts of networks of d = {d} and a "
-        f"width of {width}, and bars are their spread."
+        f"the flow is exact for any start; these are means over {len(starts.tables)} Gaussian starts of networks of "
+        f"d = {starts.d} and a width of {starts.width}, and bars are their spread."
     )
-    return _trajectory(problem, trainer, FLOWED, values, error_bars, (POPULATION, drawn), d)
-
-
-def _from_weights(law: SpectralLaw, d: int, width: int, trainer: PopulationFlow, rng: np.random.Generator) -> Floats:
-    """Rows of estimation errors, of parts learned and of local exponents of one start, in the frame of its target."""
-    s_0 = _eigenvalues(law, d, rng)
-    V = float(trainer.deviation or 0.0) * rng.standard_normal((d, width)) / (width * d) ** 0.25
-    positive = s_0 > 0.0
-    rows, before = [], 0.0
-    for theta in trainer.times:
-        V = riccati(s_0, V, float(theta) - before) if theta > before else V
-        before = float(theta)
-        S = V @ V.T
-        left = np.diag(s_0) - S
-        error = float(np.sum(left**2)) / d
-        slope = -4.0 * float(np.sum((left @ V) ** 2)) / d
-        learned = float(np.mean(np.diag(S)[positive] >= 0.5 * s_0[positive])) if positive.any() else 0.0
-        rows.append([error, learned, theta * slope / max(error, np.finfo(float).tiny)])
-    return np.array(rows).T
-
-
-def _eigenvalues(law: SpectralLaw, d: int, rng: np.random.Generator) -> Floats:
-    """Eigenvalues of a target as networks have it: of Gaussian factors those of the matrix itself."""
-    if isinstance(law, MarchenkoPastur):
-        W_0 = rng.standard_normal((d, max(1, round(law.kappa_0 * d))))
-        values = np.linalg.svd(W_0, compute_uv=False) ** 2 / sqrt(W_0.shape[1] * d)
-        return np.concatenate([values, np.zeros(d - len(values))])
-    return law.sample(d, rng)
-
-
-def _dimension(law: SpectralLaw, d: Any) -> int:
-    own = law.d if isinstance(law, PowerLaw) else np.size(law.eigenvalues) if isinstance(law, Empirical) else USUAL
-    reason = "Gaussian starts are those of networks of a dimension, and each step of their flow takes d^3 operations"
-    remedy = f"Use for example <d={min(own, USUAL)}>."
-    return checks.integer("d", own if d is None else d, at_least=2, at_most=LARGEST, reason=reason, remedy=remedy)
+    notes = (POPULATION, drawn, *(() if starts.half_times is None else (FAR_APART,)))
+    return _trajectory(problem, trainer, FLOWED, values, error_bars, notes, starts.d, starts.half_times)
 
 
 def _rounding(problem: Problem, error: Floats) -> Floats:
@@ -215,10 +176,11 @@ def _trajectory(
     bars: dict[str, Floats],
     notes: tuple[str, ...],
     d: int | None = None,
+    half_times: Floats | None = None,
 ) -> Trajectory:
     """With the test error, that of outputs which are linear in S: ``T (T + 1) (error + Delta/2)``."""
     T = problem.channel.n_tokens
     seen = T * (T + 1)
     values[TEST_ERROR.name] = seen * (values[ESTIMATION_ERROR.name] + 0.5 * problem.noise)
     bars[TEST_ERROR.name] = seen * bars[ESTIMATION_ERROR.name]
-    return Trajectory(problem, trainer, observables, trainer.times, values, bars, notes, d)
+    return Trajectory(problem, trainer, observables, trainer.times, values, bars, notes, d, half_times)
