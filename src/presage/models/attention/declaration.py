@@ -163,6 +163,18 @@ BETA_0 = Number(
     remedy=BETA.remedy,
     span=(0.1, 10.0),
 )
+TARGET_GAIN = Number(  # of the values behind the scores, in the models of heads that are built on this one
+    "gain v_0 of the target's output, where the learner learns its own; none is learned where it is left out",
+    symbol="v_0",
+    label="gain of the target",
+    above=0.0,
+    at_most=1e3,
+    optional=True,
+    scale="logarithmic",
+    reason="it is the factor on the output of the target",
+    remedy="Use for example <target_gain=1.5>, or leave it out.",
+    span=(0.1, 10.0),
+)
 THRESHOLD = Number(
     "residual beyond which the loss grows linearly",
     above=0.0,
@@ -222,14 +234,16 @@ PARTS = (  # of |S_fit/scale - S_0|_F^2/d, in predictions and of networks that k
     ),
 )
 REPLICON = Observable("replicon", "below 1: the prediction is stable", brief=False)
+MMSE = Observable(
+    "mmse",
+    "least estimation error of any method",
+    formula=r"\mathbb E\, \|\mathbb E[S_0 \mid \text{data}] - S_0\|_F^2/d",
+)
+DELTA = Observable("delta", "noise at which the target is seen", formula=r"\delta")
 BAYES = (
-    Observable(
-        "mmse",
-        "least estimation error of any method",
-        formula=r"\mathbb E\, \|\mathbb E[S_0 \mid \text{data}] - S_0\|_F^2/d",
-    ),
+    MMSE,
     TEST_ERROR,
-    Observable("delta", "noise at which the target is seen", formula=r"\delta"),
+    DELTA,
     Observable(
         "mutual_information",
         "of all labels, over d^2, in nats",

@@ -77,27 +77,13 @@ PENALTY = Choice(
     default="weight-decay",
     reason="a head is trained by its factor or entry by entry",
 )
-TARGET_GAIN = Number(
-    "gain v_0 of the target's output, where the learner learns its own; none is learned where it is left out",
-    symbol="v_0",
-    label="gain of the target",
-    above=0.0,
-    at_most=1e3,
-    optional=True,
-    scale="logarithmic",
-    reason="it is the factor on the output of the target",
-    remedy="Use for example <target_gain=1.5>, or leave it out.",
-    span=(0.1, 10.0),
-)
+TARGET_GAIN = attention.TARGET_GAIN
 
 TEST_ERROR = Observable(
     "test_error",
     "loss on a fresh, noisy sample",
     "test error",
     formula=r"\mathbb E\, \|y_{\mathrm{new}} - \hat y_{\mathrm{new}}\|_F^2",
-)
-TRAIN_LOSS = Observable(
-    "train_loss", "whole loss, with its penalty, over d^2", "training loss / d²", formula=r"\mathcal L/d^2"
 )
 TRAIN_ERROR = Observable(
     "train_error",
@@ -143,7 +129,7 @@ CROSS_OVERLAP = Observable(
 GAIN = Observable("gain", "learned gain of the output, mean over heads", "gain", formula="v")
 MEASURED = (
     TEST_ERROR,
-    TRAIN_LOSS,
+    attention.TRAIN_LOSS,
     TRAIN_ERROR,
     ESTIMATION_ERROR,
     RANK,

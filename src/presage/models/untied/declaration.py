@@ -5,6 +5,9 @@ Nothing heavy is imported here: `presage --help` reads it.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from presage.models.attention import declaration as attention
 from presage.protocol.fields import Choice, Form, Number, Part
 from presage.protocol.model import Model, NamedProblem
 from presage.protocol.observables import Observable
@@ -24,20 +27,7 @@ TARGET = Part(
         "mp": Form("mp:KAPPA_0", "mp:0.5", "symmetric, Marchenko-Pastur", "MarchenkoPastur"),
     },
 )
-ALPHA = Number(
-    "samples over the squared dimension, n/d^2",
-    symbol=r"\alpha",
-    label="samples  $\\alpha = n/d^2$",
-    at_least=1e-9,
-    at_most=1e6,
-    scale="logarithmic",
-    example=1.0,
-    reason="it is the number of samples over the squared dimension, n/d^2",
-    usual_up_to=1000.0,
-    hint="a number of samples is told together with its dimension, <n=20000> and <d=400>",
-    plays_no_part_in=("thresholds",),
-    span=(0.02, 40.0),
-)
+ALPHA = replace(attention.ALPHA, at_least=1e-9, above=None, at_most=1e6, example=1.0, plays_no_part_in=("thresholds",))
 WEIGHT_DECAY = Number(
     "price of the weights: decay on both factors of the matrix, or a ridge on the matrix itself",
     symbol=r"\lambda",
@@ -102,49 +92,14 @@ OUTPUT = Choice(
     default="softmax",
     reason="labels and learner show the softmax of each row of scores, or the scores themselves",
 )
-BETA = Number(
-    "inverse temperature of the softmax",
-    symbol=r"\beta",
-    above=0.0,
-    at_most=1e3,
-    scale="logarithmic",
-    default=1.0,
-    example=1.0,
-    reason="it is the inverse temperature of a softmax",
-    remedy="Use for example <beta=1.0>; leave <beta_0> out to give the target the learner's <beta>.",
-    span=(0.1, 10.0),
-)
-BETA_0 = Number(
-    "that of the target, if it is another",
-    symbol=r"\beta_0",
-    label="beta of the target",
-    above=0.0,
-    at_most=1e3,
-    optional=True,
-    scale="logarithmic",
-    reason=BETA.reason,
-    remedy=BETA.remedy,
-    span=(0.1, 10.0),
-)
+BETA, BETA_0 = attention.BETA, attention.BETA_0
 PENALTY = Choice(
     "what the weights cost",
     options=("weight-decay", "frobenius"),
     default="weight-decay",
     reason="the factors are trained with weight decay, or the matrix itself with a ridge",
 )
-TARGET_GAIN = Number(
-    "gain v_0 of the target's output, where the learner learns its own; none is learned where it is left out",
-    symbol="v_0",
-    label="gain of the target",
-    above=0.0,
-    at_most=1e3,
-    optional=True,
-    scale="logarithmic",
-    reason="it is the factor on the output of the target",
-    remedy="Use for example <target_gain=1.5>, or leave it out.",
-    plays_no_part_in=("thresholds",),
-    span=(0.1, 10.0),
-)
+TARGET_GAIN = replace(attention.TARGET_GAIN, plays_no_part_in=("thresholds",))
 
 TEST_ERROR = Observable(
     "test_error",
@@ -152,17 +107,9 @@ TEST_ERROR = Observable(
     "test error",
     formula=r"\mathbb E \sum_{a,b} (y_{ab} - \hat y_{ab})^2_{\mathrm{new}}",
 )
-ESTIMATION_ERROR = Observable(
-    "estimation_error",
-    "|S_fit - S_0|_F^2 / d",
-    "estimation error",
-    formula=r"\|S - S_0\|_F^2/d",
-)
 OF_ANY_MASK = (
     TEST_ERROR,
-    Observable(
-        "train_loss", "whole loss, with its penalty, over d^2", "training loss / d^2", formula=r"\mathcal L/d^2"
-    ),
+    attention.TRAIN_LOSS,
     Observable(
         "train_error",
         "loss a sample at the minimum",
@@ -170,7 +117,7 @@ OF_ANY_MASK = (
         brief=False,
         formula=r"\frac{1}{n} \sum_{\mu} \sum_{a,b} (y^\mu_{ab} - \hat y^\mu_{ab})^2",
     ),
-    ESTIMATION_ERROR,
+    attention.ESTIMATION_ERROR,
     Observable(
         "rank",
         "fraction of non-zero singular values",
@@ -197,15 +144,7 @@ OF_PARTS = (  # of a token that looks at itself too: that score sees the symmetr
 )
 GAIN = Observable("gain", "learned gain of the output", "gain", formula="v")
 MEASURED = (*OF_ANY_MASK, *OF_PARTS, GAIN)
-BAYES = (
-    Observable(
-        "mmse",
-        "least estimation error of any method",
-        formula=r"\mathbb E\, \|\mathbb E[S_0 \mid \text{data}] - S_0\|_F^2/d",
-    ),
-    TEST_ERROR,
-    Observable("delta", "noise at which the target is seen", formula=r"\delta"),
-)
+BAYES = (attention.MMSE, TEST_ERROR, attention.DELTA)
 THRESHOLDS = (
     Observable(
         "strong_recovery", "the best of all methods finds it from here", "recovery (best method)", clean_only=True

@@ -227,7 +227,7 @@ PROBLEM = ps.multihead_attention(HALF, alpha=0.5, weight_decay=0.01, combine="me
         (PROBLEM, {"starts": 0}, "`starts` must be a whole number >= 1: there must be one"),
         (PROBLEM.replace(n_heads=1), {"starts": 2}, "`starts` must be left out here: heads that outputs tell apart"),
         (PROBLEM.replace(combine="sum"), {"starts": 2}, "`starts` must be left out here: heads that outputs tell"),
-        (PROBLEM.replace(alpha=1e-5), {}, "`alpha` must be above 0.005 at d = 10: alpha d^2 is the number of samples"),
+        (PROBLEM.replace(alpha=1e-5), {}, "`alpha` must be above 0.005 at d = 10: alpha times 100 is the number"),
     ],
 )
 def test_bad_input_is_said_in_words(problem, options, text):

@@ -244,14 +244,7 @@ def _setting(problem: MultiheadProblem, d: Any, trainer: Any, starts: Any, value
         raise checks.complaint(
             "alpha", f"be above {2.0 / (d * problem.n_tokens):.2g} at d = {d}", reason, problem.alpha, remedy
         )
-    if setting.n < 1:
-        raise checks.complaint(
-            "alpha",
-            f"be above {0.5 / d**2:.2g} at d = {d}",
-            "alpha d^2 is the number of samples, and there must be one",
-            problem.alpha,
-            "Use a larger <d> or <alpha>.",
-        )
+    problem.must_have_samples(d)
     return setting
 
 

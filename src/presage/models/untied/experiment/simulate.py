@@ -196,12 +196,5 @@ def _setting(problem: UntiedProblem, d: Any, trainer: Any, n_test: Any) -> HeadS
         "n_test", n_test, at_least=1, reason="the test error is a mean over them", remedy="Use <n_test=20000>."
     )
     setting = HeadSetting(problem, d, trainer, n_test)
-    if setting.n < 1:
-        raise checks.complaint(
-            "alpha",
-            f"be above {0.5 / d**2:.2g} at d = {d}",
-            "alpha d^2 is the number of samples, and there must be one",
-            problem.alpha,
-            "Use a larger <d> or <alpha>.",
-        )
+    problem.must_have_samples(d)
     return setting
