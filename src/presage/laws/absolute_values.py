@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar, final
+from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,8 +21,7 @@ class AbsoluteValues(RectangularLaw):
     """Law of ``|x|`` for the eigenvalues x of a symmetric d x d matrix, whose singular values these are."""
 
     eigenvalues: SpectralLaw
-
-    aspect: ClassVar[float] = 1.0
+    aspect: float = field(init=False, default=1.0, repr=False)
 
     def check_itself(self, name: str) -> None:
         self.eigenvalues.check_itself(name)
