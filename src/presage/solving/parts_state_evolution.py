@@ -22,6 +22,7 @@ SIZES = (24, 200)  # of the matrices that are drawn: it is one over the accuracy
 FIRST, MOST = 8, 96  # copies
 OFF = 0.1  # relative error of a number of a finite size, times the size: more than was measured at 24, 48, 96 and 160
 MOST_STEPS = 200
+UNSETTLED = 0.1  # distance from a fixed point beyond which it was not found
 DIRECTIONS = directions_of([[np.diag([1.0, 0.0]), np.diag([0.0, 1.0])]] * 3)
 ZERO = 0.05  # of the size of the target: overlaps below it need not be known to the accuracy that is asked for
 DRAWN = (
@@ -156,8 +157,9 @@ def solve_drawn_parts(
 
 
 def worst(points: list[Point], values: dict[str, float], bars: dict[str, float], floors: dict[str, float]) -> float:
-    """Largest relative error bar; none where samples jump, since more copies are no help there."""
-    return 0.0 if jumps_of(points) > DOUBTFUL else largest(values, bars, floors)
+    """Largest relative error bar; none where samples jump or there is no answer: more copies are no help there."""
+    unsettled = not max(one.residual for one in points) <= UNSETTLED
+    return 0.0 if unsettled or jumps_of(points) > DOUBTFUL else largest(values, bars, floors)
 
 
 def jumps_of(points: list[Point]) -> float:

@@ -21,6 +21,7 @@ NUDGE = 3e-3  # step of the differences over the largest entry of a matrix
 SAME = 10.0  # over the tolerance: a step with and without care
 ROUGH = 10.0  # over the tolerance: what an iteration that takes care all the time is stopped at, since samples jump,
 MOST_CAREFUL = 40  # and its steps
+MOST_STRAIGHT = 30  # steps by slopes that are known: they are few, or of no help
 ROUGHLY = 1e-3  # residual from which slopes take over
 MOST_SLOPES = 4  # times they are taken anew
 
@@ -53,7 +54,7 @@ def slopes_at(careful: Careful[State], at: State) -> Slopes:
             if careful.allowed(there):
                 J[:, k] = directions.T @ (flat(careful.step(there, False)) - here) / (sign * length)
                 break
-    return Slopes(directions, np.linalg.pinv(np.eye(len(J)) - J, rcond=1e-9))
+    return Slopes(directions, np.asarray(np.linalg.pinv(np.eye(len(J)) - J, rcond=1e-9), dtype=np.float64))
 
 
 def settled_with_care(
@@ -73,7 +74,8 @@ def settled_with_care(
         straight = whole(flat(new) + slopes.directions @ (slopes.resolvent @ along - along), now)
         return straight if careful.allowed(straight) else new
 
-    found = settled(start, lambda now: step(now, False), careful.allowed, tol=tol, most=most)
+    few = most if slopes is None else min(most, MOST_STRAIGHT)
+    found = settled(start, lambda now: step(now, False), careful.allowed, tol=tol, most=few)
     new = step(found.overlaps, True)
     if change(found.overlaps, new) <= SAME * tol:
         return found._replace(steps=found.steps + 1)

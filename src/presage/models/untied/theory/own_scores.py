@@ -52,8 +52,17 @@ def solve_own_scores(problem: UntiedProblem, *, accuracy: float, tol: float) -> 
 
     if problem.penalty == "frobenius":
         first, most = RULES if problem.softmax else (1, 1)
-        rules = {"accuracy": accuracy, "first": first, "most": most}
-        return solve_ridge_parts(data, sizes(problem), alpha=alpha, noise=noise, tau=strength, tol=tol, **rules)
+        return solve_ridge_parts(
+            data,
+            sizes(problem),
+            alpha=alpha,
+            noise=noise,
+            tau=strength,
+            tol=tol,
+            accuracy=accuracy,
+            first=first,
+            most=most,
+        )
 
     def draw(d: int, rng: np.random.Generator) -> Floats:
         return drawn_target(problem, d, rng)
