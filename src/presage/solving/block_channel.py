@@ -44,17 +44,16 @@ class BlockAverages:
     u0: Floats  # the samples, n x P each, for averages of one's own
     u: Floats
     points: ProximalPoints
-    covariance: Floats  # of (u0, u), 2P x 2P
 
     def stein(self, products: Floats, scale: float) -> tuple[Floats, Floats]:
         """``m_hat`` and ``Sigma_hat`` without a derivative: ``[E D0, E D] = E[lam (u0, u)'] Cov^-1``.
 
-        A second opinion, which sees jumps of the proximal point too, and has more noise.
+        A second opinion, which sees jumps of the proximal point too, and has more noise. The covariance is that of
+        the points: what is linear in them has none.
         """
         P = self.u.shape[1]
-        lam = -self.points.terms.gradient
-        crossed = lam.T @ np.hstack([self.u0, self.u]) / len(lam)
-        slopes = np.asarray(np.linalg.solve(self.covariance, crossed.T).T, dtype=np.float64)
+        lam, both = -self.points.terms.gradient, np.hstack([self.u0, self.u])
+        slopes = lam.T @ both @ np.linalg.pinv(both.T @ both, rcond=1e-10, hermitian=True)
         return scale * traces(slopes[:, :P], products), -scale * traces(slopes[:, P:], products)
 
 
@@ -104,7 +103,13 @@ class BlockChannel:
         self._last = points.p
         hats = self.hats_of(points.terms, K)
         test = float(np.mean(loss(u0, u).value))
-        return BlockAverages(hats, float(np.mean(points.terms.value)), test, u0, u, points, covariance)
+        return BlockAverages(hats, float(np.mean(points.terms.value)), test, u0, u, points)
+
+    def jumps(self, found: BlockAverages) -> Floats:
+        """By how much ``m_hat`` and ``Sigma_hat`` differ without derivatives, relative to their largest entries."""
+        others = (self.averaged(hat) for hat in found.stein(self.products, self.scale))
+        pairs = zip(others, (found.hats.m_hat, found.hats.Sigma_hat), strict=True)
+        return np.array([(other - hat) / max(float(np.max(np.abs(hat))), 1e-300) for other, hat in pairs])
 
     def hats_of(self, terms: LossTerms, K: Floats) -> BlockHats:
         """The three hats from what the loss is at the proximal points."""

@@ -5,7 +5,7 @@ Scores of a token with itself see the symmetric part only. ``S = S_s + S_a``: wi
 ``R_ba = z_ab - t_ab``; noise of variance Delta on every score adds Delta/2 to both variances of the target.
 
 A ridge is closed. A nuclear norm of the sum of two parts with stiffnesses of their own has no known law: it is solved
-at a finite size, several times, and the spread over the drawings is the error bar.
+at a finite size. `parts_state_evolution` goes between them and the data.
 """
 
 from __future__ import annotations
@@ -20,32 +20,24 @@ import scipy
 from presage.laws.spectral_law import Floats
 from presage.solving.block_channel import BlockHats, BlockOverlaps
 from presage.solving.sampled_weights import Prox, SampledWeights, wigner
-from presage.solving.vector_state_evolution import mean_and_bar
 
-SIZE, COPIES = 150, 3  # of the matrices that are drawn, and how many
-DAMPING = 0.8
-MOST_STEPS = 300
-SAMPLED, CLOSED = 3e-4, 1e-8  # largest relative change of a hat at which an iteration has settled
-CAREFUL_EVERY = 5  # steps after which a sample is looked at from all starts again
+NONE = np.zeros(1)
+CLOSE = 1e-5  # relative distance at which a convex problem is solved
 NOT_ZERO = 1e-7  # singular values above it, relative to the largest, are none of rounding
-DRAWN = (
-    "a token that looks at itself sees the symmetric part of S only, and no law is known for a nuclear norm of two "
-    f"parts with stiffnesses of their own: the weights were solved for at d = {SIZE} in {COPIES} drawings, whose "
-    "spread is the error bar (networks of d = 80 to 140 had errors 2-7 % above such predictions, and that of the "
-    "antisymmetric part showed no sign of closing in)."
-)
 
 
 class PartConjugates(NamedTuple):
-    """Hats of the two parts (all diagonal), the two errors of a sample, and a gain where one is learned."""
+    """Hats of the two parts (all diagonal) and the two errors of a sample."""
 
     hats: BlockHats
     test: float
     train: float
-    gain: float | None = None
+    jumps: Floats = NONE  # relative differences of hats from those without derivatives, where they were looked at
+    gain: float | None = None  # the best gain of the outputs, where one is learned
 
 
-Data = Callable[[BlockOverlaps, bool], PartConjugates]  # of overlaps, and whether to look from all starts
+# Of overlaps, of the gain of the outputs (1 where none is learned), and whether to look from all starts.
+Data = Callable[[BlockOverlaps, float, bool], PartConjugates]
 
 
 class Weights(Protocol):
@@ -54,26 +46,6 @@ class Weights(Protocol):
     @property
     def Q_0(self) -> Floats: ...
     def overlaps(self, hats: BlockHats) -> BlockOverlaps: ...
-
-
-class Settled(NamedTuple):
-    """Where an iteration came to rest."""
-
-    overlaps: BlockOverlaps
-    conjugates: PartConjugates
-    residual: float
-    steps: int
-
-
-class PartsAnswer(NamedTuple):
-    """Numbers of a trained matrix with their bars."""
-
-    values: dict[str, float]
-    bars: dict[str, float]
-    residual: float
-    settled: float  # residual that is an answer
-    steps: int
-    singular_values: Floats | None  # of the drawn matrices, increasing; None where they are not drawn
 
 
 def linear_parts(tokens: int, alpha: float, rho_0: Floats, overlaps: BlockOverlaps) -> PartConjugates:
@@ -133,7 +105,7 @@ class DrawnParts:
         self.Q_0 = np.diag(np.diag(self.sampled.Q_0))
 
     def overlaps(self, hats: BlockHats) -> BlockOverlaps:
-        found = self.sampled.overlaps(hats)
+        found = self.sampled.overlaps(hats, tol=CLOSE)
         return BlockOverlaps(*(np.diag(np.diag(matrix)) for matrix in found))
 
     @property
@@ -157,101 +129,3 @@ def nuclear(threshold: float) -> Prox:
         return parts((left * kept) @ right)
 
     return prox
-
-
-def settled(data: Data, weights: Weights, *, start: BlockOverlaps, tol: float) -> Settled:
-    """Iterate between data and weights, damped, until the hats stay where they are."""
-    overlaps, residual = start, np.inf
-    hats = data(overlaps, True).hats
-    for step in range(1, MOST_STEPS + 1):
-        overlaps = weights.overlaps(hats)
-        conjugates = data(overlaps, step % CAREFUL_EVERY == 1)
-        before, new = (np.array([np.diag(hat) for hat in some]) for some in (hats, conjugates.hats))
-        residual = float(np.max(np.abs(new - before) / (np.abs(before) + 1e-300)))
-        if residual < tol:
-            break
-        hats = BlockHats(*(np.diag(row) for row in before + DAMPING * (new - before)))
-    return Settled(overlaps, conjugates, residual, step)
-
-
-def solve_ridge_parts(
-    make_data: Callable[[Floats, int], Data], Q_0: Floats, *, alpha: float, noise: float, tau: float, seeds: int
-) -> PartsAnswer:
-    """A ridge on both parts; `make_data` is asked with the variances of the target's scores and a seed.
-
-    Equation: derived, ``loss/d^2 = alpha train + tau (q_s + q_a)``.
-    Checked: tests/models/untied/theory/test_check_values.py::test_a_ridge_on_a_token_that_looks_at_itself
-    """
-    found = []
-    for seed in range(seeds):
-        weights = RidgeParts(Q_0, tau)
-        one = settled(make_data(_seen(Q_0, noise), seed), weights, start=_half(Q_0, alpha), tol=CLOSED)
-        cost = tau * float(np.trace(one.overlaps.q))
-        found.append((one, _numbers(one, Q_0, alpha, cost) | {"rank": 1.0}))
-    return _averaged(found, CLOSED, None)
-
-
-def solve_drawn_parts(
-    make_data: Callable[[Floats, int], Data],
-    draw: Callable[[int, np.random.Generator], Floats],
-    *,
-    alpha: float,
-    noise: float,
-    threshold: float,
-) -> PartsAnswer:
-    """The nuclear norm, ``threshold d |S|_*``, with targets that are drawn; their own size is that of their scores too.
-
-    Equation: derived, ``loss/d^2 = alpha train + threshold |S|_*/d``.
-    Checked: tests/models/untied/theory/test_check_values.py::test_a_token_that_looks_at_itself
-    """
-    found, spectra = [], []
-    for copy in range(COPIES):
-        rng = np.random.default_rng([20, copy])
-        weights = DrawnParts(draw(SIZE, rng), threshold, rng)
-        Q_0 = np.diag(weights.Q_0)
-        one = settled(make_data(_seen(Q_0, noise), copy), weights, start=_half(Q_0, alpha), tol=SAMPLED)
-        spectrum = weights.singular_values
-        values = _numbers(one, Q_0, alpha, threshold * float(spectrum.mean()))
-        found.append((one, values | {"rank": float(np.mean(spectrum > 0.0))}))
-        spectra.append(spectrum)
-    return _averaged(found, SAMPLED, np.sort(np.concatenate(spectra)))
-
-
-def _seen(Q_0: Floats, noise: float) -> Floats:
-    return np.diag(Q_0 + 0.5 * noise)
-
-
-def _half(Q_0: Floats, alpha: float) -> BlockOverlaps:
-    """Half learned, as stiff as two tokens make it."""
-    stiff = 1.0 / (1.0 + 8.0 * alpha)
-    return BlockOverlaps(np.diag(0.5 * Q_0), np.diag(0.6 * Q_0 + 0.05 * Q_0.sum()), stiff * np.eye(2))
-
-
-def _numbers(found: Settled, Q_0: Floats, alpha: float, cost: float) -> dict[str, float]:
-    m, q = (np.diag(matrix) for matrix in found.overlaps[:2])
-    error, train = Q_0 - 2.0 * m + q, found.conjugates.train
-    gain = {} if found.conjugates.gain is None else {"gain": found.conjugates.gain}
-    return {
-        "test_error": found.conjugates.test,
-        "train_error": train,
-        "train_loss": alpha * train + cost,
-        "estimation_error": float(error.sum()),
-        "symmetric_error": float(error[0]),
-        "antisymmetric_error": float(error[1]),
-        "m": float(m.sum()),
-        "q": float(q.sum()),
-        **gain,
-    }
-
-
-def _averaged(found: list[tuple[Settled, dict[str, float]]], tol: float, spectrum: Floats | None) -> PartsAnswer:
-    residual, steps = max(one.residual for one, _ in found), sum(one.steps for one, _ in found)
-    columns = {name: [values[name] for _, values in found] for name in found[0][1]}
-    mean = {name: float(np.mean(column)) for name, column in columns.items()}
-    bars = {name: _spread(column) + 10.0 * residual * abs(mean[name]) for name, column in columns.items()}
-    return PartsAnswer(mean, bars, residual, 10.0 * tol, steps, spectrum)
-
-
-def _spread(values: list[float]) -> float:
-    """Half width of a 95 % interval of the mean, by Student's t; none of a single value, which is closed."""
-    return mean_and_bar(values)[1] if len(values) > 1 else 0.0

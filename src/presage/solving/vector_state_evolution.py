@@ -74,15 +74,6 @@ def settled(
     whose step is shortest (Anderson's) where it is `allowed`, and half of a plain step where it is not. Who asks looks
     at the residual: an iteration that did not come to rest is no answer.
     """
-    shapes = [part.shape for part in start]
-    cuts = np.cumsum([part.size for part in start])[:-1]
-
-    def flat(overlaps: State) -> Floats:
-        return np.concatenate([part.ravel() for part in overlaps])
-
-    def whole(x: Floats) -> State:
-        return type(start)(*(part.reshape(shape) for part, shape in zip(np.split(x, cuts), shapes, strict=True)))
-
     now, residual = start, np.inf
     places: list[Floats] = []
     steps: list[Floats] = []
@@ -99,9 +90,20 @@ def settled(
             sizes = np.maximum(np.abs(flat(new)), 1e-6)
             weights = np.linalg.lstsq(bent / sizes[:, None], steps[-1] / sizes, rcond=1e-10)[0]
             straight = places[-1] + steps[-1] - (moved + bent) @ weights
-            proposed = straight if allowed(whole(straight)) else proposed
-        now = whole(proposed)
+            proposed = straight if allowed(whole(straight, start)) else proposed
+        now = whole(proposed, start)
     return Settled(now, most, residual)
+
+
+def flat(overlaps: State) -> Floats:
+    """All entries in a row."""
+    return np.concatenate([part.ravel() for part in overlaps])
+
+
+def whole(x: Floats, like: State) -> State:
+    """Matrices of entries in a row, shaped like others."""
+    cuts = np.cumsum([part.size for part in like])[:-1]
+    return type(like)(*(part.reshape(old.shape) for part, old in zip(np.split(x, cuts), like, strict=True)))
 
 
 def change(old: State, new: State) -> float:

@@ -544,3 +544,29 @@ def test_a_single_fit_has_all_cores(monkeypatch):
     problem = ps.bilinear_regression(ps.GaussianProduct(0.5), alpha=0.5, noise=0.1, weight_decay=0.1)
     ps.simulate(problem, d=10, seeds=1, trainer=ps.ProximalGradient(tol=1e-2), n_test=50, progress=False)
     assert set(asked) == {2}
+
+
+def test_a_residual_plays_no_part_for_all_pairs():
+    problem = ps.untied_linear_attention(ps.GaussianProduct(0.5), alpha=0.4, weight_decay=0.1, pairs="all", n_tokens=2)
+    with pytest.raises(ps.InputError, match='`tol` must be left out for pairs="all"'):
+        ps.solve(problem, tol=1e-5)
+
+
+def test_error_bars_of_all_pairs_follow_the_accuracy():
+    problem = ps.untied_linear_attention(
+        ps.GaussianProduct(0.5), alpha=0.4, weight_decay=0.1, noise=0.25, pairs="all", n_tokens=2
+    )
+    for accuracy in (0.01, 0.04):
+        found = ps.solve(problem, accuracy=accuracy)
+        assert 0.2 * accuracy < max(b / getattr(found, name) for name, b in found.error_bars.items()) < 1.05 * accuracy
+
+
+def test_all_pairs_that_do_not_settle_say_what_to_do(monkeypatch):
+    from presage.solving import parts_state_evolution
+
+    problem = ps.untied_linear_attention(ps.GaussianProduct(0.5), alpha=0.4, weight_decay=0.1, pairs="all", n_tokens=2)
+    monkeypatch.setattr(parts_state_evolution, "MOST_STEPS", 1)
+    with pytest.raises(ps.SolveError, match="residual") as failure:
+        ps.solve(problem, accuracy=0.1)
+    assert "larger" in str(failure.value)
+    assert "weight_decay=0.0" not in str(failure.value)

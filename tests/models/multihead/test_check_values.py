@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 import presage as ps
-from presage.models.multihead.theory.averaged_heads import means
+from presage.models.multihead.theory.averaged_heads import Rule, means, where
 from presage.models.multihead.theory.mean_loss import MeanOfHeads
 from presage.models.multihead.theory.state_evolution import (
     channel_of,
@@ -42,7 +44,7 @@ def settle(problem, weights, *, nodes=2**12, seed=1, start=specialised_start, to
 
 def test_heads_with_a_ridge():
     """Check value 5: loss .0445, test .0225, q_12 .464, MSE .188(1), m_12 .529."""
-    values, bars = means([settle(RIDGE, RidgeWeights(RIDGE), seed=seed) for seed in range(1, 5)])
+    values, bars = means([settle(RIDGE, RidgeWeights(RIDGE), seed=seed) for seed in range(1, 5)], Rule(2**12))
     assert values["train_loss"] == pytest.approx(0.0445, rel=0.005)
     assert values["test_error"] == pytest.approx(0.0225, rel=0.01)
     assert values["cross_overlap"] == pytest.approx(0.464, rel=0.01)
@@ -58,7 +60,7 @@ def test_heads_with_weight_decay():
     That is .068: see `test_the_answer_for_heads_with_weight_decay`.
     """
     points = [settle(TWO, SampledHeads(TWO, 80, seed), nodes=2**13, seed=seed) for seed in (1, 2)]
-    values, _ = means(points)
+    values, _ = means(points, Rule(2**13, 80))
     assert values["test_error"] == pytest.approx(0.0202, rel=0.015)
     assert values["train_loss"] == pytest.approx(0.0381, rel=0.03)
     assert values["rank"] == pytest.approx(0.635, rel=0.03)
@@ -74,18 +76,58 @@ def test_the_answer_for_heads_with_weight_decay():
     """Error bars of an answer hold what was found in another way, and are as small as was asked for.
 
     Ten copies of d = 100 whose targets are drawn as W W' and whose noises are not made orthogonal to them have an
-    estimation error of .0685(4). Networks of d = 40, 80 and 90 have .0752(7), .0708 and .0710(5), which is .067(1)
-    where d is infinite.
+    estimation error of .0685(4); of this code, 32 of d = 80 have .0682(3) and 12 of d = 140 .0680(2). Networks of
+    d = 40, 80 and 90 have .0752(7), .0708 and .0710(5), which is .067(1) where d is infinite.
     """
-    answer = ps.solve(TWO, accuracy=0.01)
-    assert answer.error_bars["estimation_error"] < 0.02 * answer.estimation_error
-    assert answer.error_bars["train_loss"] < 0.01 * answer.train_loss
+    answer = ps.solve(TWO)
+    assert max(bar / abs(getattr(answer, name)) for name, bar in answer.error_bars.items()) <= 0.0101
     assert abs(answer.estimation_error - 0.0685) < answer.error_bars["estimation_error"] + 2 * 0.0004
     assert answer.test_error == pytest.approx(0.0202, rel=0.015)
     assert answer.train_loss == pytest.approx(0.0381, rel=0.03)
     assert answer.rank == pytest.approx(0.635, abs=0.02)
     assert any("Monte Carlo" in line for line in answer.caveats)
     assert not any("specialised" in line for line in answer.caveats)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("problem", [RIDGE, TWO])
+def test_error_bars_follow_the_accuracy(problem):
+    fine, rough = (ps.solve(problem, accuracy=accuracy) for accuracy in (0.015, 0.06))
+    for found, accuracy in ((fine, 0.015), (rough, 0.06)):
+        assert max(bar / abs(getattr(found, name)) for name, bar in found.error_bars.items()) <= 1.01 * accuracy
+    for name in fine.compared:
+        off = abs(getattr(fine, name) - getattr(rough, name))
+        assert off < fine.error_bars[name] + rough.error_bars[name], name
+
+
+def test_two_fixed_points_are_compared_on_one_rule(monkeypatch):
+    """Equal heads that end elsewhere are settled on the rule of the others before their losses are compared."""
+    from presage.models.multihead.theory import averaged_heads
+
+    rules = []
+
+    def watched(problem, weights, channel, start, **options):
+        found = settled_on(problem, weights, channel, start, **options)
+        rules.append((len(channel.normals), found.values["train_loss"]))
+        if options.get("plain"):  # as if it were elsewhere
+            return dataclasses.replace(found, specialised=-1.0)
+        if len(rules) == 3:
+            values = {**found.values, "train_loss": 1.1 * found.values["train_loss"]}
+            return dataclasses.replace(found, specialised=-1.0, values=values)
+        return found
+
+    monkeypatch.setattr(averaged_heads, "settled_on", watched)
+    found, said = where(RIDGE)
+    assert [nodes for nodes, _ in rules] == [2**11, 2**9, 2**11]
+    assert "two fixed points" in said[0]
+    assert found.values["train_loss"] == rules[0][1]
+
+
+@pytest.mark.slow
+def test_samples_that_jump_are_told_of():
+    sharp = ps.solve(RIDGE.replace(beta=4.0, beta_0=4.0), accuracy=0.1, throw=False)
+    assert any("jumps between two minima" in line for line in sharp.caveats)
+    assert not any("jumps" in line for line in ps.solve(RIDGE, accuracy=0.1).caveats)
 
 
 def test_diagonal_hats_are_wrong():

@@ -281,7 +281,7 @@ def test_what_is_measured_of_heads():
     values = end.values
     error = np.mean([np.sum((a - b) ** 2) / 40 for a, b in zip(S, S_0, strict=True)])
     assert values["estimation_error"] == pytest.approx(error, rel=1e-4)
-    assert values["rank"] == np.mean([np.sum(np.linalg.eigvalsh(one) > 1e-8) / 40 for one in S])
+    assert values["rank"] == pytest.approx(np.mean([np.sum(np.linalg.eigvalsh(one) > 1e-8) / 40 for one in S]))
     assert values["overlap"] == pytest.approx(
         np.mean([np.trace(a @ b) / 40 for a, b in zip(S, S_0, strict=True)]), rel=1e-4
     )

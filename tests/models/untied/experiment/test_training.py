@@ -202,7 +202,10 @@ PROBLEM = ps.untied_attention(ps.GaussianProduct(0.5), alpha=0.5, weight_decay=0
         ({"n_test": 0}, "`n_test` must be a whole number >= 1: the test error is a mean over them"),
         ({"problem": PROBLEM.replace(weight_decay=0.0)}, "`weight_decay` must be positive: training minimises a loss"),
         ({"problem": PROBLEM.replace(weight_decay=None)}, "`weight_decay` must be positive: training minimises a loss"),
-        ({"problem": PROBLEM.replace(alpha=1e-5)}, "`alpha` must be above 0.005 at d = 10: alpha times 100 is the number"),
+        (
+            {"problem": PROBLEM.replace(alpha=1e-5)},
+            "`alpha` must be above 0.005 at d = 10: alpha times 100",
+        ),
     ],
 )
 def test_bad_input_is_said_in_words(options, text):

@@ -50,7 +50,7 @@ def test_three_keys_by_finer_averages():
     [
         (
             itself(alpha=0.4, weight_decay=0.1, output="linear"),
-            {"symmetric_error": 0.073, "antisymmetric_error": 0.192, "rank": 0.803, "test_error": 1.822},
+            {"symmetric_error": 0.073, "antisymmetric_error": 0.198, "rank": 0.803, "test_error": 1.822},
         ),
         (itself(), {"test_error": 0.1135, "rank": 0.837, "train_loss": 0.0572, "symmetric_error": 0.0658}),
         (
@@ -60,11 +60,44 @@ def test_three_keys_by_finer_averages():
     ],
 )
 def test_a_token_that_looks_at_itself(problem, values):
+    """The other code's numbers, of two or three drawings at d = 200.
+
+    Its antisymmetric error of a linear output, .192, is one such drawing's: 30 of d = 160 have .1990(3), as have 120 of
+    d = 48, and the number here is that of networks of d = 100, .198(2).
+    """
     found = ps.solve(problem)
+    assert max(found.error_bars[name] / abs(getattr(found, name)) for name in found.compared) <= 0.0105
     for name, value in values.items():
-        assert getattr(found, name) == pytest.approx(value, rel=0.03), name
-        assert abs(getattr(found, name) - value) < found.error_bars[name] + 0.02 * value, name
+        assert getattr(found, name) == pytest.approx(value, rel=0.02), name
+        assert abs(getattr(found, name) - value) < found.error_bars[name] + 0.015 * value, name
     assert found.estimation_error == pytest.approx(found.symmetric_error + found.antisymmetric_error)
+
+
+def test_error_bars_of_what_is_drawn_follow_the_accuracy():
+    fine, rough = (ps.solve(itself(), accuracy=accuracy) for accuracy in (0.01, 0.05))
+    for found, accuracy in ((fine, 0.01), (rough, 0.05)):
+        assert max(found.error_bars[name] / abs(getattr(found, name)) for name in found.compared) < 1.05 * accuracy
+    for name in fine.compared:
+        off = abs(getattr(fine, name) - getattr(rough, name))
+        assert off < fine.error_bars[name] + rough.error_bars[name], name
+    assert 3.0 * max(fine.bars.values()) < 2.0 * max(rough.bars.values())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [24, 160])
+def test_the_size_of_drawn_matrices_plays_no_part(size, monkeypatch):
+    """What a finite size is off by is in the error bars, and is small: here beside 60 drawings of d = 100."""
+    from presage.solving import parts_state_evolution
+
+    problem = itself(alpha=0.4, weight_decay=0.1, output="linear")
+    monkeypatch.setattr(parts_state_evolution, "FIRST", 60)
+    found = ps.solve(problem)
+    monkeypatch.setattr(parts_state_evolution, "size_for", lambda accuracy: size)
+    monkeypatch.setattr(parts_state_evolution, "FIRST", {24: 200, 160: 24}[size])
+    other = ps.solve(problem)
+    for name in found.compared:
+        off = abs(getattr(found, name) - getattr(other, name))
+        assert off < 0.004 * getattr(found, name) + 0.5 * (found.error_bars[name] + other.error_bars[name]), name
 
 
 @pytest.mark.slow

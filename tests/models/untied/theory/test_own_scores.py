@@ -74,3 +74,30 @@ def test_a_symmetric_target_has_no_antisymmetric_part():
 def test_no_weight_decay_is_refused_where_a_token_looks_at_itself():
     with pytest.raises(ps.InputError, match="`weight_decay` must be above 0 where a token looks at itself"):
         ps.solve(itself(weight_decay=0.0))
+
+
+def test_a_ridge_near_interpolation_is_solved():
+    """Least squares of the antisymmetric part is not far: 2 alpha measurements an entry, (Delta/2)/(2 alpha - 1)."""
+    problem = itself(alpha=0.52, weight_decay=1e-5, penalty="frobenius", output="linear")
+    found = ps.solve(problem)
+    a = np.array([6.0, 2.0]) * problem.alpha
+    least_squares = 0.5 * problem.noise / (a - 1.0)
+    assert (found.symmetric_error, found.antisymmetric_error) == pytest.approx(least_squares, rel=0.02)
+    assert found.residual < 1e-6
+    assert max(found.error_bars.values()) < 1e-4
+    closer = ps.solve(problem.replace(weight_decay=1e-8))
+    assert (closer.symmetric_error, closer.antisymmetric_error) == pytest.approx(least_squares, rel=1e-4)
+
+
+def test_a_residual_plays_no_part_where_weights_are_drawn():
+    with pytest.raises(ps.InputError, match="`tol` must be left out where weights are drawn"):
+        ps.solve(itself(), tol=1e-5)
+
+
+@pytest.mark.slow
+def test_samples_that_jump_are_told_of():
+    sharp = itself(beta=3.0)
+    found = ps.solve(sharp, accuracy=0.1)
+    assert any("jumps between two minima" in line for line in found.caveats)
+    mild = ps.solve(itself(), accuracy=0.1)
+    assert not any("jumps between two minima" in line for line in mild.caveats)

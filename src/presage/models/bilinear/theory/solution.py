@@ -19,10 +19,13 @@ from presage.models.bilinear.thresholds import minimal_nuclear_norm
 from presage.protocol import checks
 from presage.protocol.errors import SolveError
 from presage.protocol.prediction import Prediction
-from presage.solving.matrix_parts import DRAWN, SAMPLED, Data, linear_parts, solve_drawn_parts
+from presage.solving.drawn_targets import square_target
+from presage.solving.matrix_parts import Data, linear_parts
+from presage.solving.parts_state_evolution import solve_drawn_parts
 from presage.spectra.rectangular.convolution import RectangularConvolution
 from presage.spectra.rectangular.drawn import DrawnSingularValues
 
+ACCURATE = 1e-2  # largest relative error bar of what is drawn
 SOLVED = 1e-6  # residual of an answer; narrow bands far from zero leave more than Newton's goal
 UNIVERSAL = (
     "the measurements q_a k_b' of tokens are replaced by Gaussian matrices of the same covariance (heuristic; "
@@ -145,11 +148,17 @@ class BilinearSolution(Prediction):
         return (*self.problem.notes, *tokens, *self.notes)
 
 
-def solve(problem: BilinearProblem, *, tol: float = SOLVED, throw: bool = True) -> BilinearSolution:
+def solve(
+    problem: BilinearProblem, *, accuracy: float = ACCURATE, tol: float = SOLVED, throw: bool = True
+) -> BilinearSolution:
     """Predict the minimum of the loss with weight decay on both factors.
 
-    `tol` is the residual of the two equations that is still an answer; with ``throw=False`` a failed solve returns its
-    partial solution, with a caveat, instead of raising.
+    Args:
+        problem: what is learned; it must have a weight decay.
+        accuracy: largest relative error bar that is good enough. It sets the size and the number of matrices that are
+            drawn for ``pairs="all"``; all other answers are integrals, and finer than any that can be asked for.
+        tol: residual of the two equations that is still an answer; ``pairs="all"`` has other equations and refuses it.
+        throw: whether a failed solve raises; otherwise it returns its partial solution, with a caveat.
 
     With alpha the measurements an entry, ``loss/(d L) = delta^2 (alpha - I)^2 + (2 lambda/sqrt(b)) int_c (x-c) nu``,
     its first term alpha times the training error of a measurement.
@@ -164,6 +173,9 @@ def solve(problem: BilinearProblem, *, tol: float = SOLVED, throw: bool = True) 
     tol = checks.real(
         "tol", tol, above=0.0, at_most=1e-2, reason="it is the residual of the equations", remedy="Use <tol=1e-6>."
     )
+    accuracy = checks.real(
+        "accuracy", accuracy, at_least=1e-4, at_most=0.1, reason="it is a relative error", remedy="Use <accuracy=0.01>."
+    )
     decay, alpha, target, noise = problem.weight_decay, problem.alpha_eff, problem.target, problem.noise
     if decay is None:
         raise checks.complaint(
@@ -174,7 +186,11 @@ def solve(problem: BilinearProblem, *, tol: float = SOLVED, throw: bool = True) 
             "Use <weight_decay=0.1>, or <bayes_optimal()>, which needs none.",
         )
     if problem.n_tokens is not None and problem.pairs == "all":
-        return _all_pairs(problem, problem.n_tokens, decay, throw)
+        if tol != SOLVED:
+            reason = "its two parts have equations of their own, settled to a hundredth of the accuracy"
+            remedy = "Use <accuracy> instead."
+            raise checks.complaint("tol", 'be left out for pairs="all"', reason, tol, remedy)
+        return _all_pairs(problem, problem.n_tokens, decay, accuracy, throw)
     if decay == 0.0 and alpha >= 1.0:
         return _least_squares(problem)
     if decay == 0.0 and noise == 0.0 and alpha >= minimal_nuclear_norm(target.nonzero, target.aspect):
@@ -186,15 +202,15 @@ def solve(problem: BilinearProblem, *, tol: float = SOLVED, throw: bool = True) 
     solution = _solution(
         problem, f.delta, f.c, f.risk, fit / alpha, loss, f.rank, point.residual, point.evaluations, f.relative_error
     )
-    return _settled(solution, tol, throw)
+    return _settled(solution, tol, throw, "Use a larger <weight_decay>, or <weight_decay=0.0> for its limit.")
 
 
-def _settled(solution: BilinearSolution, tol: float, throw: bool) -> BilinearSolution:
+def _settled(solution: BilinearSolution, tol: float, throw: bool, remedy: str) -> BilinearSolution:
     """A solution, or what to do where its equations are not solved."""
     if solution.residual > tol:
         failure = SolveError(
             f"The equations are left with a residual of {solution.residual:.1e}.",
-            "Use a larger <weight_decay>, or <weight_decay=0.0> for its limit.",
+            remedy,
             solution,
         )
         if throw:
@@ -203,7 +219,7 @@ def _settled(solution: BilinearSolution, tol: float, throw: bool) -> BilinearSol
     return solution
 
 
-def _all_pairs(problem: BilinearProblem, tokens: int, decay: float, throw: bool) -> BilinearSolution:
+def _all_pairs(problem: BilinearProblem, tokens: int, decay: float, accuracy: float, throw: bool) -> BilinearSolution:
     """All pairs of one sequence: symmetric and antisymmetric part are seen by different numbers of scores.
 
     Equation: derived, the state evolution of two parts; without weight decay, least squares for each of them.
@@ -225,12 +241,12 @@ def _all_pairs(problem: BilinearProblem, tokens: int, decay: float, throw: bool)
         return _least_squares_of_parts(problem, tokens)
 
     def data(rho_0: Floats, seed: int) -> Data:
-        return lambda overlaps, careful: linear_parts(tokens, alpha, rho_0, overlaps)
+        return lambda overlaps, gain, careful: linear_parts(tokens, alpha, rho_0, overlaps)
 
     def draw(d: int, rng: np.random.Generator) -> Floats:
-        return target.sample(d, d, rng)
+        return square_target(target, d, rng)
 
-    found = solve_drawn_parts(data, draw, alpha=alpha, noise=noise, threshold=2.0 * decay)
+    found = solve_drawn_parts(data, draw, alpha=alpha, noise=noise, threshold=2.0 * decay, accuracy=accuracy)
     names = [observable.name for observable in MEASURED]
     solution = BilinearSolution(
         problem,
@@ -239,11 +255,11 @@ def _all_pairs(problem: BilinearProblem, tokens: int, decay: float, throw: bool)
         residual=found.residual,
         evaluations=found.steps,
         bars={name: found.bars[name] for name in names},
-        notes=() if found.singular_values is None else (DRAWN,),
+        notes=found.notes,
         drawn=found.singular_values,
         **{name: found.values[name] for name in names},
     )
-    return _settled(solution, 10.0 * SAMPLED, throw)
+    return _settled(solution, accuracy, throw, "Use a larger <weight_decay>.")
 
 
 def _least_squares_of_parts(problem: BilinearProblem, tokens: int) -> BilinearSolution:

@@ -32,7 +32,7 @@ SUM_SIZE, SUM_COPIES = 800, 4
 ROUNDING = 1e-12
 
 
-def solve_side_by_side(problem: MultiheadProblem, accuracy: float) -> Found:
+def solve_side_by_side(problem: MultiheadProblem, accuracy: float, throw: bool = True) -> Found:
     """H problems of one head: errors add up, and a head is free of every other.
 
         Tr S_h S_0k/d = (Tr S_h/d)(Tr S_0k/d),   Tr S_h S_k/d = (Tr S_h/d)(Tr S_k/d)   for different heads
@@ -41,7 +41,7 @@ def solve_side_by_side(problem: MultiheadProblem, accuracy: float) -> Found:
     Checked: tests/models/multihead/test_reductions.py::test_heads_side_by_side_are_problems_of_one_head
     """
     laws = problem.targets
-    solved = {law: solve_head(problem, law, accuracy) for law in dict.fromkeys(laws)}
+    solved = {law: solve_head(problem, law, accuracy, throw) for law in dict.fromkeys(laws)}
     heads = [solved[law] for law in laws]
     H = len(heads)
     values = {name: sum(head.values[name] for head in heads) for name in heads[0].values}
@@ -60,10 +60,11 @@ def solve_side_by_side(problem: MultiheadProblem, accuracy: float) -> Found:
         bars["cross_overlap"] = 2.0 * float(np.outer(spreads, np.abs(means))[off].mean())
     said = tuple(dict.fromkeys(line for head in heads for line in head.said))
     states = tuple(state for head in heads for state in head.states)  # of gains: whether they settled is looked at
-    return Found(values, bars, (SIDE_BY_SIDE, *said), max(head.residual for head in heads), states)
+    residual, enough = max(head.residual for head in heads), max(head.settled for head in heads)
+    return Found(values, bars, (SIDE_BY_SIDE, *said), residual, states, enough)
 
 
-def solve_head(problem: MultiheadProblem, law: SpectralLaw, accuracy: float) -> Found:
+def solve_head(problem: MultiheadProblem, law: SpectralLaw, accuracy: float, throw: bool = True) -> Found:
     """One head alone, with ``Tr S_h/d`` as "mean"."""
     if problem.target_gain is not None:
         alone = problem.replace(target=law, n_heads=1, other_targets=())
@@ -75,7 +76,7 @@ def solve_head(problem: MultiheadProblem, law: SpectralLaw, accuracy: float) -> 
         else:  # S is linear in the target and in noise without a trace
             mean = found.values["overlap"] / law.second_moment * law.mean
         return found._replace(values={**found.values, "mean": mean}, bars={**found.bars, "mean": relative * abs(mean)})
-    return of_one_head(solve_one(one_head(problem, law)))
+    return of_one_head(solve_one(one_head(problem, law), throw=throw))
 
 
 def one_head(problem: MultiheadProblem, law: SpectralLaw) -> Problem:
@@ -104,7 +105,7 @@ def of_one_head(solution: Solution) -> Found:
     return Found(values, spreads, solution.caveats, solution.residual, ())
 
 
-def solve_summed(problem: MultiheadProblem) -> Found:
+def solve_summed(problem: MultiheadProblem, throw: bool = True) -> Found:
     """Linear heads whose scores are summed: one head with ``S = sum_h S_h``, of H times the width.
 
     A price ``d lambda~ sum_h Tr S_h`` is one of the sum, ``d tau sum_h |S_h|_F^2`` is least, for a given sum, where
@@ -116,11 +117,11 @@ def solve_summed(problem: MultiheadProblem) -> Found:
     """
     if problem.penalty == "frobenius" or is_closed(problem.targets):
         law, unit = sum_of_laws(problem.targets)
-        found = in_units(of_one_head(solve_one(summed(problem, law, unit))), unit)
+        found = in_units(of_one_head(solve_one(summed(problem, law, unit), throw=throw)), unit)
         said: tuple[str, ...] = (SUMMED,)
     else:
         laws = [drawn_sum(problem.targets, SUM_SIZE, seed) for seed in range(SUM_COPIES)]
-        answers = [of_one_head(solve_one(summed(problem, law, 1.0))) for law in laws]
+        answers = [of_one_head(solve_one(summed(problem, law, 1.0), throw=throw)) for law in laws]
         found, said = averaged(answers), (SUMMED, SUM_DRAWN.format(copies=SUM_COPIES, size=SUM_SIZE))
     values = {name: value for name, value in found.values.items() if name != "mean"}
     bars = {name: found.bars[name] for name in values}

@@ -7,7 +7,7 @@ from typing import final
 
 from presage.models.multihead.declaration import MEASURED
 from presage.models.multihead.problem import MultiheadProblem
-from presage.models.multihead.theory.averaged_heads import SETTLED, Found, kind_of, solve_averaged
+from presage.models.multihead.theory.averaged_heads import Found, kind_of, solve_averaged
 from presage.models.multihead.theory.separate_heads import solve_side_by_side, solve_summed
 from presage.protocol import checks
 from presage.protocol.errors import SolveError
@@ -55,12 +55,12 @@ class MultiheadSolution(Prediction):
         return (*self.problem.notes, *(line for line in self.said if line not in self.problem.notes))
 
 
-def solve(problem: MultiheadProblem, *, accuracy: float = 0.02, throw: bool = True) -> MultiheadSolution:
+def solve(problem: MultiheadProblem, *, accuracy: float = 0.01, throw: bool = True) -> MultiheadSolution:
     """Predict what training of several heads ends in.
 
-    `accuracy` is the relative error bar of test error and training loss that is aimed at, and half of that of the
-    estimation error, where softmax heads are averaged or a gain is learned; heads that are learned apart have the error
-    bars of one head. With ``throw=False`` what did not settle is returned with a caveat.
+    `accuracy` is the largest relative error bar that is aimed at where softmax heads are averaged or a gain is learned:
+    it sets how many points, copies and entries of drawn matrices there are. Heads that are learned apart have the error
+    bars of one head, which are smaller. With ``throw=False`` what did not settle is returned with a caveat.
 
     Raises:
         SolveError: where the iteration does not settle, or heads are narrower than what they would learn.
@@ -71,9 +71,9 @@ def solve(problem: MultiheadProblem, *, accuracy: float = 0.02, throw: bool = Tr
         at_least=1e-4,
         at_most=0.2,
         reason="it is the relative error bar that is aimed at",
-        remedy="Use for example <accuracy=0.02>.",
+        remedy="Use for example <accuracy=0.01>.",
     )
-    found = _found(problem, accuracy)
+    found = _found(problem, accuracy, throw)
     answer = MultiheadSolution(problem, **found.values, bars=found.bars, said=found.said)
     failure = _failure(problem, found)
     if failure is None:
@@ -84,11 +84,11 @@ def solve(problem: MultiheadProblem, *, accuracy: float = 0.02, throw: bool = Tr
     return replace(answer, said=(str(error), *answer.said))
 
 
-def _found(problem: MultiheadProblem, accuracy: float) -> Found:
+def _found(problem: MultiheadProblem, accuracy: float, throw: bool) -> Found:
     if problem.combine == "sum":
-        return solve_summed(problem)
+        return solve_summed(problem, throw)
     if problem.combine == "concatenate" or (problem.n_heads == 1 and problem.target_gain is None):
-        return solve_side_by_side(problem, accuracy)
+        return solve_side_by_side(problem, accuracy, throw)
     return solve_averaged(problem, accuracy)
 
 
@@ -96,7 +96,7 @@ def _failure(problem: MultiheadProblem, found: Found) -> tuple[str, str] | None:
     """What is wrong with an answer, and what to do; None where nothing is."""
     if not found.states:
         return None
-    if not found.residual <= SETTLED:
+    if not found.residual <= found.settled:
         return (
             f"The overlaps of the heads do not settle (they still move by {found.residual:.1e}).",
             "Use a larger <alpha>, <noise> or <weight_decay>.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import permutations
 from typing import NamedTuple
 
@@ -13,13 +13,11 @@ from presage.models.multihead.problem import MultiheadProblem
 from presage.models.multihead.theory.mean_loss import MeanOfHeads, products_of_heads
 from presage.models.multihead.theory.weights import SampledHeads, Weights
 from presage.solving.block_channel import BlockAverages, BlockChannel, BlockOverlaps
-from presage.solving.vector_state_evolution import settled
+from presage.solving.straightened import Careful, Slopes, directions_of, settled_by_newton, settled_with_care
 
 MOST = 100  # steps of an iteration
-ROUNDS = 3  # of it, until proximal points that were looked for with care say the same
 LARGEST = 1e8  # of an overlap or a response that an iteration may try; the inverse of the least
 ALIKE = 1e-9  # relative: heads of a target closer than this are the same matrix
-SAME = 10.0  # over the tolerance: hats with and without care
 
 
 class HeadsState(NamedTuple):
@@ -46,6 +44,10 @@ class Point:
     specialised: float  # (m_hh - m_hk)/(Q_0hh - Q_0hk): 0 where a head knows all heads of the target alike
     residual: float
     steps: int
+    slopes: Slopes | None = None
+    jumps: Floats = field(
+        default_factory=lambda: np.zeros(1)
+    )  # relative differences of hats from those without derivatives
 
 
 def channel_of(problem: MultiheadProblem, nodes: int, seed: int) -> BlockChannel:
@@ -79,6 +81,15 @@ def equal_start(problem: MultiheadProblem, Q_0: Floats) -> HeadsState:
     return HeadsState(m, 0.9 * mean + 0.05 * np.diag(Q_0).mean() * one, 2.0 * one, np.array([problem.v_0]))
 
 
+def directions(problem: MultiheadProblem) -> Floats:
+    """What overlaps of heads can differ by: nothing that tells heads of one law apart."""
+    channel = channel_of(problem, 1, 0)
+    units = [np.outer(row, column) for row in np.eye(problem.n_heads) for column in np.eye(problem.n_heads)]
+    full = [channel.averaged(unit) for unit in units]
+    symmetric = [unit + unit.T for unit in full]
+    return directions_of([full, symmetric, symmetric, [np.array([float(problem.target_gain is not None)])]])
+
+
 def settled_on(
     problem: MultiheadProblem,
     weights: Weights,
@@ -87,11 +98,12 @@ def settled_on(
     *,
     tol: float,
     plain: int = 0,
-    rounds: int = ROUNDS,
+    slopes: Slopes | None = None,
 ) -> Point:
     """Go between samples and weights until nothing moves, by so many `plain` half steps first.
 
-    Plain steps leave a fixed point that is not stable, where faster ones may end in it.
+    Plain steps leave a fixed point that is not stable, where faster ones may end in it. Slopes of another fixed point
+    that is near take the place of those that are found on the way.
 
         v = v_0 E<sigma(p), sigma_0>/E|sigma(p)|_F^2 at the proximal points p, where a gain is learned
 
@@ -101,38 +113,38 @@ def settled_on(
     Q_0 = channel.averaged(weights.Q_0)
     rho_0 = Q_0 + 0.5 * problem.noise * np.eye(problem.n_heads)
     outputs = MeanOfHeads(problem.beta, problem.target_beta, target_gain=problem.v_0)
-    careful = True
-    last: BlockAverages | None = None
+    seen: dict[bool, tuple[HeadsState, BlockAverages]] = {}  # the last with care, and the last without
 
-    def averages(state: HeadsState) -> BlockAverages:
-        return channel.averages(replace(outputs, gain=float(state.gain[0])), rho_0, state.overlaps, careful=careful)
+    def averages(state: HeadsState, careful: bool) -> BlockAverages:
+        gain = float(state.gain[0])
+        found = channel.averages(replace(outputs, gain=gain), rho_0, state.overlaps, careful=careful)
+        seen[careful] = (state, found)
+        return found
 
-    def step(state: HeadsState) -> HeadsState:
-        nonlocal careful, last
-        last = averages(state)
-        careful = False
-        m, q, Sigma = (channel.averaged(part) for part in weights.overlaps(last.hats))
+    def step(state: HeadsState, careful: bool) -> HeadsState:
+        found = averages(state, careful)
+        m, q, Sigma = (channel.averaged(part) for part in weights.overlaps(found.hats))
         gain = state.gain
         if problem.target_gain is not None:
-            gain = np.array([outputs.best_gain(last.u0, last.points.p)])
+            gain = np.array([outputs.best_gain(found.u0, found.points.p)])
         return HeadsState(m, q, Sigma, gain)
 
-    here, steps, residual = start, plain, np.inf
+    here = start
     for _ in range(plain):
-        new = step(here)
+        new = step(here, False)
         here = HeadsState(*(0.5 * (a + b) for a, b in zip(here, new, strict=True)))
-    for _ in range(rounds):
-        found = settled(here, step, lambda state: allowed(state, rho_0), tol=tol, most=MOST)
-        here, residual, steps = found.overlaps, found.residual, steps + found.steps
-        careful, before = True, last
-        seen = averages(here)
-        assert before is not None, "an iteration makes a step at least"
-        off = max(float(np.max(np.abs(a - b)) / np.max(np.abs(b))) for a, b in zip(before.hats, seen.hats, strict=True))
-        if off <= SAME * tol:
-            break
+    careful = Careful(step, lambda state: allowed(state, rho_0), directions(problem))
+    if slopes is None:
+        found, slopes = settled_by_newton(here, careful, tol=tol, most=MOST)
+    else:
+        found = settled_with_care(here, careful, tol=tol, most=MOST, slopes=slopes)
+    at, last = seen[True]
+    if at is not found.overlaps:
+        last = averages(found.overlaps, True)
     if isinstance(weights, SampledHeads):
         weights.count_rank()
-    return measured(problem, weights, matched(here), seen, Q_0, residual, steps)
+    point = measured(problem, weights, matched(found.overlaps), last, Q_0, found.residual, plain + found.steps)
+    return replace(point, slopes=slopes, jumps=channel.jumps(last))
 
 
 def allowed(state: HeadsState, rho_0: Floats) -> bool:

@@ -13,7 +13,8 @@ from presage.models.attention.theory.order_parameters import Conjugates as OneHe
 from presage.models.attention.theory.state_evolution import weight_side
 from presage.models.multihead.problem import MultiheadProblem
 from presage.solving.block_channel import BlockHats, BlockOverlaps
-from presage.solving.sampled_weights import SampledWeights, cut_below, in_random_frame, wigner
+from presage.solving.drawn_targets import free_targets
+from presage.solving.sampled_weights import SampledWeights, cut_below, wigner
 from presage.solving.vector_state_evolution import Conjugates, overlaps_of
 
 FIRST_STEPS, STEPS = 200, 12  # of the convex problem, the first time and from where the last one ended
@@ -70,13 +71,14 @@ class OneHead(Weights):
 class SampledHeads(Weights):
     """Weight decay on the factors of several heads: a convex problem of H matrices at size d, drawn from a seed.
 
-    The eigenvalues of a head of the target are quantiles of its law, scaled to the second moment that it has.
+    The eigenvalues of a head of the target are quantiles of its law, scaled to the second moment that it has, and heads
+    overlap as they do in the limit.
     """
 
     def __init__(self, problem: MultiheadProblem, d: int, seed: int) -> None:
         self.lambda_tilde = problem.lambda_tilde
         rng = np.random.default_rng([seed, d])
-        targets = np.array([in_random_frame(eigenvalues_of(law, d), rng) for law in problem.targets])
+        targets = free_targets(problem.targets, d, rng)
         noises = np.array([wigner(d, rng) for _ in problem.targets])
         self.sampled = SampledWeights(targets, noises, cut_below(self.lambda_tilde))
         self.Q_0 = self.sampled.Q_0
@@ -100,9 +102,3 @@ def overlaps_of_targets(laws: tuple[SpectralLaw, ...]) -> Floats:
     Q_0 = np.outer(means, means)
     np.fill_diagonal(Q_0, [law.second_moment for law in laws])
     return Q_0
-
-
-def eigenvalues_of(law: SpectralLaw, d: int) -> Floats:
-    """Quantiles of a law, with its second moment."""
-    quantiles = law.quantile((np.arange(d) + 0.5) / d)
-    return np.asarray(quantiles * np.sqrt(law.second_moment / np.mean(quantiles**2)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil, log2
+
 import numpy as np
 
 from presage.laws.rectangular_law import RectangularLaw
@@ -10,23 +12,24 @@ from presage.models.untied.problem import UntiedProblem
 from presage.protocol import checks
 from presage.solving.block_channel import BlockChannel, BlockHats, BlockOverlaps
 from presage.solving.block_prox import Loss, LossTerms
+from presage.solving.drawn_targets import square_target, symmetric_target
 from presage.solving.matrix_parts import (
+    NONE,
     Data,
     PartConjugates,
-    PartsAnswer,
     linear_parts,
-    solve_drawn_parts,
-    solve_ridge_parts,
 )
-from presage.solving.sampled_weights import in_random_frame
+from presage.solving.parts_state_evolution import PartsAnswer, solve_drawn_parts, solve_ridge_parts
 
-NODES, SCRAMBLES = 4096, 4  # of the average over scores, and how many of them where nothing else is drawn
+ACCURATE = 1e-2  # largest relative error bar, where none is asked for
+NODES = (2**9, 2**15)  # of the average over scores, at least and at most
+RULES = (4, 32)  # of them, at first and at most, where nothing else is drawn
 # Differences u_1 = R_11 - R_12 and u_2 = R_22 - R_21: A_s A_s' and A_a A_a'; the parts share no component.
 SEEN = np.array([[[[3.0, 1.0], [1.0, 3.0]], np.zeros((2, 2))], [np.zeros((2, 2)), [[1.0, -1.0], [-1.0, 1.0]]]])
 
 
-def solve_own_scores(problem: UntiedProblem) -> PartsAnswer:
-    """Numbers of a head whose tokens look at themselves too.
+def solve_own_scores(problem: UntiedProblem, *, accuracy: float, tol: float) -> PartsAnswer:
+    """Numbers of a head whose tokens look at themselves too, each with an error bar within the accuracy if it can be.
 
     Equation: derived, the state evolution of two parts.
     Checked: tests/models/untied/theory/test_check_values.py::test_a_token_that_looks_at_itself
@@ -42,17 +45,37 @@ def solve_own_scores(problem: UntiedProblem) -> PartsAnswer:
             'Use a small value such as <weight_decay=1e-3>, or <mask="off-diagonal">.',
         )
 
+    nodes = nodes_for(accuracy)
+
     def data(rho_0: Floats, seed: int) -> Data:
-        return data_of(problem, rho_0, seed)
+        return data_of(problem, rho_0, nodes, seed)
 
     if problem.penalty == "frobenius":
-        seeds = SCRAMBLES if problem.softmax else 1
-        return solve_ridge_parts(data, sizes(problem), alpha=alpha, noise=noise, tau=strength, seeds=seeds)
+        first, most = RULES if problem.softmax else (1, 1)
+        return solve_ridge_parts(
+            data,
+            sizes(problem),
+            alpha=alpha,
+            noise=noise,
+            tau=strength,
+            gain=problem.v_0,
+            tol=tol,
+            accuracy=accuracy,
+            first=first,
+            most=most,
+        )
 
     def draw(d: int, rng: np.random.Generator) -> Floats:
         return drawn_target(problem, d, rng)
 
-    return solve_drawn_parts(data, draw, alpha=alpha, noise=noise, threshold=2.0 * strength)
+    return solve_drawn_parts(
+        data, draw, alpha=alpha, noise=noise, threshold=2.0 * strength, accuracy=accuracy, gain=problem.v_0
+    )
+
+
+def nodes_for(accuracy: float) -> int:
+    """Points of one average, a power of two: what noise they leave is in the spread over copies."""
+    return int(np.clip(2 ** ceil(log2(20.0 / accuracy)), *NODES))
 
 
 def sizes(problem: UntiedProblem) -> Floats:
@@ -64,32 +87,29 @@ def drawn_target(problem: UntiedProblem, d: int, rng: np.random.Generator) -> Fl
     """A target of size d, symmetric if it has a law of eigenvalues."""
     target = problem.target
     if isinstance(target, RectangularLaw):
-        return target.sample(d, d, rng)
-    return in_random_frame(target.sample(d, rng), rng)
+        return square_target(target, d, rng)
+    return symmetric_target(target, d, rng)
 
 
-def data_of(problem: UntiedProblem, rho_0: Floats, seed: int) -> Data:
+def data_of(problem: UntiedProblem, rho_0: Floats, nodes: int, seed: int) -> Data:
     """The data's side: closed for a linear output, an average over scattered points for a softmax of two tokens.
 
     For a softmax ``K = Sigma_s B_s + Sigma_a B_a``, w = 2; the parts share no component, so their hats do not mix. A
-    gain that is learned is, after each step, the one at which the loss of the outputs at the proximal points is least.
+    gain v that is learned becomes the one at which the loss of the outputs at the proximal points is least.
 
     Equation: derived, section 0 of the state evolution with P = 2.
     Checked: tests/models/untied/theory/test_own_scores.py::test_differences_of_scores_see_the_parts_as_said
     """
     if not problem.softmax:
-        return lambda overlaps, careful: linear_parts(problem.n_tokens, problem.alpha, rho_0, overlaps)
-    channel = BlockChannel(SEEN, scale=2.0 * problem.alpha, nodes=NODES, seed=seed)
-    v = problem.v_0
+        return lambda overlaps, v, careful: linear_parts(problem.n_tokens, problem.alpha, rho_0, overlaps)
+    channel = BlockChannel(SEEN, scale=2.0 * problem.alpha, nodes=nodes, seed=seed)
 
-    def conjugates(overlaps: BlockOverlaps, careful: bool) -> PartConjugates:
-        nonlocal v
+    def conjugates(overlaps: BlockOverlaps, v: float, careful: bool) -> PartConjugates:
         found = channel.averages(softmax_rows(problem, v), rho_0, overlaps, careful=careful)
         hats = BlockHats(*(np.diag(np.diag(hat)) for hat in found.hats))
-        if problem.target_gain is None:
-            return PartConjugates(hats, found.test_error, found.train_error)
-        v = best_gain(problem, found.u0, found.points.p)
-        return PartConjugates(hats, found.test_error, found.train_error, v)
+        jumps = channel.jumps(found)[:, [0, 1], [0, 1]] if careful else NONE
+        gain = None if problem.target_gain is None else best_gain(problem, found.u0, found.points.p)
+        return PartConjugates(hats, found.test_error, found.train_error, jumps, gain)
 
     return conjugates
 

@@ -14,29 +14,25 @@ from presage.laws.spectral_law import Floats
 from presage.models.untied.declaration import MEASURED
 from presage.models.untied.problem import UntiedProblem
 from presage.models.untied.theory.channel import Overlaps, Rule, row_averages
+from presage.models.untied.theory.own_scores import ACCURATE as OF_PARTS_ACCURATE
 from presage.models.untied.theory.own_scores import solve_own_scores
 from presage.models.untied.theory.ridgeless import Interpolator, interpolator
 from presage.models.untied.theory.singular_values import ShrunkSingularValues
-from presage.models.untied.theory.state_evolution import FixedPoint, fixed_point, moves, observables
+from presage.models.untied.theory.state_evolution import HOPELESS, FixedPoint, fixed_point, moves, observables
 from presage.protocol import checks
 from presage.protocol.errors import SolveError
 from presage.protocol.observables import Observable
 from presage.protocol.prediction import Prediction
-from presage.solving.matrix_parts import DRAWN
+from presage.solving.jumps import DOUBTFUL, notes_of
 from presage.spectra.rectangular.convolution import RectangularConvolution
 from presage.spectra.rectangular.drawn import DrawnSingularValues
 
 SOLVED = 1e-6
 ACCURATE = 1e-3
-DOUBTFUL = 0.01  # part of a response that is jumps
 RULE = Rule(192, 24, 32768, 1)  # for the errors of a fit that is known without an iteration
 UNIVERSAL = (
     "scores are taken as Gaussian given their overlaps, those of one row independent of each other (exact state "
     "evolution of the kind that holds for one tied head; replica symmetry and the Gaussian equivalents are assumed)."
-)
-JUMPS = (
-    "{:.2g} of the response of a sample is jumps between two minima of its loss: where samples jump, replica symmetry "
-    "is doubtful and training may end elsewhere."
 )
 
 
@@ -114,15 +110,17 @@ class UntiedSolution(Prediction):
 
 
 def solve(
-    problem: UntiedProblem, *, accuracy: float = ACCURATE, tol: float = SOLVED, throw: bool = True
+    problem: UntiedProblem, *, accuracy: float | None = None, tol: float = SOLVED, throw: bool = True
 ) -> UntiedSolution:
     """Predict the minimum of the loss.
 
     Args:
         problem: what is learned; it must have a weight decay, and 0 is its limit.
-        accuracy: relative error of the average over scores of distinct tokens that is good enough; a finer average is
-            taken if need be. Tokens that look at themselves have one rule, whose spread is the error bar.
-        tol: residual of the equations of distinct tokens that is still an answer.
+        accuracy: relative error that is good enough. Of distinct tokens it is that of the average over scores, 1e-3
+            unless it is given; of a token that looks at itself it is the largest of all error bars, 1e-2 unless it is
+            given. Finer averages, larger matrices and more copies are taken if need be.
+        tol: residual of the equations that is still an answer; a token that looks at itself has one for a ridge only,
+            since what is drawn is settled to a hundredth of the accuracy.
         throw: whether a failed solve raises; otherwise it returns its partial solution, with a caveat.
 
     Scores of distinct tokens have a closed weight side. A token that looks at itself too (``mask="self"``) sees
@@ -137,6 +135,8 @@ def solve(
     tol = checks.real(
         "tol", tol, above=0.0, at_most=1e-2, reason="it is the residual of the equations", remedy="Use <tol=1e-6>."
     )
+    if accuracy is None:
+        accuracy = ACCURATE if problem.mask != "self" else OF_PARTS_ACCURATE
     accuracy = checks.real(
         "accuracy", accuracy, above=0.0, at_most=0.1, reason="it is a relative error", remedy="Use <accuracy=1e-3>."
     )
@@ -148,7 +148,9 @@ def solve(
             None,
             "Use <weight_decay=0.02>, or <bayes_optimal()>, which needs none.",
         )
-    solution, doubt = _of_parts(problem) if problem.mask == "self" else _of_distinct(problem, accuracy, tol)
+    solution, doubt = (
+        _of_parts(problem, accuracy, tol) if problem.mask == "self" else _of_distinct(problem, accuracy, tol)
+    )
     if solution.residual > doubt:
         failure = SolveError(
             f"The equations are left with a residual of {solution.residual:.1e}.",
@@ -163,9 +165,18 @@ def solve(
     return solution
 
 
-def _of_parts(problem: UntiedProblem) -> tuple[UntiedSolution, float]:
+def _of_parts(problem: UntiedProblem, accuracy: float, tol: float) -> tuple[UntiedSolution, float]:
     """Symmetric and antisymmetric parts by themselves; what residual is an answer depends on what is sampled."""
-    answer = solve_own_scores(problem)
+    drawn = problem.penalty != "frobenius"
+    if drawn and tol != SOLVED:
+        raise checks.complaint(
+            "tol",
+            "be left out where weights are drawn",
+            "they are settled to a hundredth of the accuracy",
+            tol,
+            "Use <accuracy> instead.",
+        )
+    answer = solve_own_scores(problem, accuracy=accuracy, tol=tol)
     names = [one.name for one in MEASURED if problem.has(one)] + ["m", "q"]
     values = {name: answer.values[name] for name in names}
     bars = {name: answer.bars[name] for name in names}
@@ -175,10 +186,12 @@ def _of_parts(problem: UntiedProblem) -> tuple[UntiedSolution, float]:
         evaluations=answer.steps,
         bars=bars,
         drawn=answer.singular_values,
-        notes=() if answer.singular_values is None else (DRAWN,),
+        notes=(*answer.notes, *notes_of(answer.jumps)),
         **values,
     )
-    return solution, answer.settled
+    if answer.jumps > DOUBTFUL:  # finitely many points settle no closer, and the bars say how close
+        return solution, HOPELESS
+    return solution, accuracy if drawn else max(tol, 0.1 * accuracy * (answer.jumps > 0.0))
 
 
 def _of_distinct(problem: UntiedProblem, accuracy: float, tol: float) -> tuple[UntiedSolution, float]:
@@ -206,7 +219,7 @@ def _settled(problem: UntiedProblem, found: FixedPoint) -> UntiedSolution:
     values["train_loss"] = alpha * values["train_error"] + cost
     bars["train_loss"] = alpha * bars["train_error"] + bars.pop("cost")
     values |= {"m": overlaps.m, "q": overlaps.q, "Sigma": overlaps.Sigma}
-    told: dict[str, Any] = {**values, "notes": (JUMPS.format(jumps),) if jumps > DOUBTFUL else ()}
+    told: dict[str, Any] = {**values, "notes": notes_of(jumps)}
     return UntiedSolution(problem, residual=found.residual, evaluations=found.evaluations, bars=bars, **told)
 
 
