@@ -59,6 +59,18 @@ def test_a_sample_of_every_kind() -> None:
     assert not violations(rows), counts(rows)
 
 
+@pytest.mark.slow
+def test_a_sample_of_all_pairs_of_tokens() -> None:
+    """Of which the weights are solved at a finite size: some seconds each, too long for every bilinear problem."""
+    problems = [question.make() for question in map(any_problem, range(1200)) if question.kind == "bilinear"]
+    tokens = [one for one in problems if isinstance(one, ps.BilinearProblem) and one.n_tokens and one.weight_decay]
+    mild = [one for one in tokens if 0.1 < one.alpha < 3.0 and 0.01 < (one.weight_decay or 0.0) < 3.0]
+    answers = [ps.solve(one.replace(pairs="all")) for one in mild[:5]]
+    assert [broken(answer) for answer in answers] == [[]] * 5
+    wrong = [replace(answer, train_loss=20.0 * answer.train_loss) for answer in answers]
+    assert all(broken(answer) for answer in wrong)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("first", range(0, COUNT, BATCH))
 def test_ten_thousand_problems(first: int) -> None:

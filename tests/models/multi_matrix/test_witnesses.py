@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -46,6 +47,32 @@ def test_a_square():
     problem = ps.multi_matrix(TWO_ATOMS, ps.PowersLink(2), alpha=1.5, weight_decay=0.5, noise=0.25)
     trained = [ps.simulate(problem, d=d, seeds=6, processes=1) for d in (20, 32)]
     assert furthest(ps.compare(ps.solve(problem), *trained)) < 3.0
+
+
+def product(z_1, z_2):
+    return z_1 * z_2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("problem", "sizes"),
+    [
+        (PROBLEM.replace(alpha=3.0), {20: 6, 32: 4}),
+        (PROBLEM.replace(link=ps.OwnMatrixLink(product, 2)), {24: 6, 36: 5}),
+        (PROBLEM.replace(link=ps.PowersLink(1, 2, 2), alpha=3.0), {16: 6, 26: 3}),
+    ],
+    ids=["more samples", "a product", "three matrices"],
+)
+def test_other_labels(problem, sizes):
+    """The instance with more samples, the product of two numbers, and three matrices two of which are squared."""
+    found, trainer = ps.solve(problem), ps.LBFGS(tol=1e-3)
+    trained = [ps.simulate(problem, d=d, seeds=n, trainer=trainer, processes=1) for d, n in sizes.items()]
+    assert all(one.converged.all() for one in trained)
+    comparison = ps.compare(found, *trained)
+    assert len(comparison.rows) == 3 + 2 * problem.matrices
+    assert furthest(comparison) < 3.0
+    wrong = replace(found, train_loss=found.train_loss / np.sqrt(2.0))
+    assert abs(ps.compare(wrong, *trained)["train_loss"].z) > 3.0
 
 
 @pytest.mark.slow

@@ -14,6 +14,10 @@ CASES = {
         ps.multihead_attention(LAW, alpha=0.5, weight_decay=0.2, noise=0.5, n_heads=1, target_gain=1.5),
         {20: 12, 40: 8},
     ),
+    "one head with a gain, less decay": (
+        ps.multihead_attention(LAW, alpha=0.5, weight_decay=0.02, noise=0.5, n_heads=1, target_gain=1.5),
+        {20: 10, 40: 6},
+    ),
     "side by side": (ps.multihead_attention(LAW, alpha=0.5, weight_decay=0.05, noise=0.2), {20: 8, 40: 4}),
     "summed": (ps.multihead_attention(LAW, alpha=0.5, weight_decay=0.1, noise=0.2, combine="sum"), {20: 12, 40: 8}),
     "averaged": (ps.multihead_attention(LAW, alpha=2.0, weight_decay=0.01, noise=0.2, combine="mean"), {20: 10, 40: 5}),
