@@ -22,7 +22,6 @@ from presage.protocol.errors import ComputationError, InputError
 from presage.protocol.tabulated import hints_of, lines_of
 
 Tell = Callable[[Any], None]
-DRAFT = 1e-2  # relative accuracy of the first answer, where a theory takes averages
 
 
 def point(tell: Tell, model: str, fields: Mapping[str, str], draft: bool) -> None:
@@ -59,7 +58,10 @@ def coarse_options(verb: str, problem: Any) -> dict[str, float]:
     """What makes an answer a draft; nothing where a model has but one accuracy."""
     import presage as ps
 
-    return {"accuracy": DRAFT} if "accuracy" in ps.option_names(getattr(ps, verb), problem) else {}
+    draft = problem.draft_accuracy
+    if draft is None or "accuracy" not in ps.option_names(getattr(ps, verb), problem):
+        return {}
+    return {"accuracy": draft}
 
 
 def _row(name: str, value: float, bar: float, words: str) -> dict[str, Any]:

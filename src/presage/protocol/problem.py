@@ -52,6 +52,11 @@ class LearningProblem(Declared):
         parts = [getattr(self, field.name) for field in dataclasses.fields(self)]  # type: ignore[arg-type]
         return tuple(line for part in parts for line in getattr(part, "notes", ()))
 
+    @property
+    def draft_accuracy(self) -> float | None:
+        """Relative accuracy of a first, quick answer where one can be asked for; None where it is as good as any."""
+        return 1e-2
+
     def _repr_html_(self) -> str:
         """A table of the fields with their meanings, for a notebook."""
         return str(found(IN_HTML)(self))

@@ -19,7 +19,7 @@ from presage.solving.matrix_parts import Data, DrawnParts, PartConjugates, Ridge
 from presage.solving.straightened import Careful, Slopes, directions_of, settled_by_newton, settled_with_care
 
 SIZES = (24, 200)  # of the matrices that are drawn: it is one over the accuracy between them
-FIRST, MOST = 8, 96  # copies
+FIRST, MOST = 12, 96  # copies
 OFF = 0.1  # relative error of a number of a finite size, times the size: more than was measured at 24, 48, 96 and 160
 MOST_STEPS = 200
 UNSETTLED = 0.1  # distance from a fixed point beyond which it was not found

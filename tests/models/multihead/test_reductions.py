@@ -185,3 +185,20 @@ def test_heads_of_the_target_that_are_one_matrix():
         accuracy=0.05,
     )
     assert found.overlap == pytest.approx(found.cross_target_overlap, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("problem", "draft"),
+    [
+        (ps.multihead_attention(LAW, combine="mean", **NUMBERS), 0.05),
+        (ps.multihead_attention(LAW, **NUMBERS), None),
+        (ps.untied_attention(ps.GaussianProduct(0.5), alpha=1.0, weight_decay=0.02, mask="self"), 0.05),
+        (ps.untied_attention(ps.GaussianProduct(0.5), alpha=1.0, weight_decay=0.02), 0.01),
+        (ps.bilinear_regression(ps.GaussianProduct(0.5), alpha=1.0, weight_decay=0.02), None),
+        (ps.attention(LAW, alpha=1.0, weight_decay=0.02), 0.01),
+    ],
+)
+def test_a_first_answer_on_the_page_is_coarser_than_the_last(problem, draft):
+    from presage.page.answers import coarse_options
+
+    assert coarse_options("solve", problem) == ({} if draft is None else {"accuracy": draft})

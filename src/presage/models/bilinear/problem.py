@@ -83,6 +83,11 @@ class BilinearProblem(LearningProblem):
         return self.target.second_moment
 
     @property
+    def draft_accuracy(self) -> float | None:
+        """Coarser than the 1 % of parts that are drawn; all other answers are integrals."""
+        return 0.05 if self.n_tokens is not None and self.pairs == "all" else None
+
+    @property
     def components(self) -> int:
         """Scores that a sample shows."""
         if self.n_tokens is None:

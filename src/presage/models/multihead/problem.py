@@ -164,6 +164,11 @@ class MultiheadProblem(LearningProblem):
         """Price of ``Tr S_h`` over d: ``sqrt(kappa) weight_decay``."""
         return sqrt(self.kappa) * self.weight_decay
 
+    @property
+    def draft_accuracy(self) -> float | None:
+        """Coarser than the 1 % of heads that are averaged or have a gain; heads that are learned apart have but one."""
+        return 0.05 if self.combine == "mean" or self.target_gain is not None else None
+
     def has(self, observable: Observable) -> bool:
         """Whether a number is one of this problem: a single head has no other, a sum of scores shows its sum alone."""
         if observable.name == "gain":

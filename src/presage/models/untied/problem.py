@@ -174,6 +174,11 @@ class UntiedProblem(LearningProblem):
         return self.output == "softmax"
 
     @property
+    def draft_accuracy(self) -> float:
+        """Coarser where weights are drawn, whose answers have error bars of 1 %."""
+        return 0.05 if self.mask == "self" else 0.01
+
+    @property
     def symmetric(self) -> bool:
         """Whether the target is symmetric."""
         return isinstance(self.target, SpectralLaw)

@@ -64,9 +64,9 @@ class Effort(NamedTuple):
 FOUND, FOLLOWED = Rule(2**11, 60), Rule(2**9, 40)  # where the fixed point is found, and where equal heads are followed
 NODES, SIZES = (2**9, 2**16), (40, 200)  # at least and at most
 EFFORTS = {
-    "one": Effort(80.0, 0.0, 4, 32),
-    "ridge": Effort(100.0, 0.0, 4, 48),
-    "sampled": Effort(60.0, 1.3, 8, 64),
+    "one": Effort(80.0, 0.0, 6, 32),
+    "ridge": Effort(100.0, 0.0, 6, 48),
+    "sampled": Effort(60.0, 1.3, 12, 64),
 }
 
 

@@ -23,7 +23,7 @@ from presage.solving.parts_state_evolution import PartsAnswer, solve_drawn_parts
 
 ACCURATE = 1e-2  # largest relative error bar, where none is asked for
 NODES = (2**9, 2**15)  # of the average over scores, at least and at most
-RULES = (4, 32)  # of them, at first and at most, where nothing else is drawn
+RULES = (6, 32)  # of them, at first and at most, where nothing else is drawn
 # Differences u_1 = R_11 - R_12 and u_2 = R_22 - R_21: A_s A_s' and A_a A_a'; the parts share no component.
 SEEN = np.array([[[[3.0, 1.0], [1.0, 3.0]], np.zeros((2, 2))], [np.zeros((2, 2)), [[1.0, -1.0], [-1.0, 1.0]]]])
 
