@@ -21,6 +21,8 @@ from presage.solving.matrix_parts import (
 from presage.solving.sampled_weights import in_random_frame
 
 NODES, SCRAMBLES = 4096, 4  # of the average over scores, and how many of them where nothing else is drawn
+MOST_GAINS, SAME_GAIN = 20, 1e-9  # steps of a gain at given overlaps, and the relative one at which it stays
+STEEPEST = 0.7  # slope of the best gain in the gain: labels that are all fitted have at most 1/2
 # Differences u_1 = R_11 - R_12 and u_2 = R_22 - R_21: A_s A_s' and A_a A_a'; the parts share no component.
 SEEN = np.array([[[[3.0, 1.0], [1.0, 3.0]], np.zeros((2, 2))], [np.zeros((2, 2)), [[1.0, -1.0], [-1.0, 1.0]]]])
 
@@ -72,7 +74,7 @@ def data_of(problem: UntiedProblem, rho_0: Floats, seed: int) -> Data:
     """The data's side: closed for a linear output, an average over scattered points for a softmax of two tokens.
 
     For a softmax ``K = Sigma_s B_s + Sigma_a B_a``, w = 2; the parts share no component, so their hats do not mix. A
-    gain that is learned is, after each step, the one at which the loss of the outputs at the proximal points is least.
+    gain that is learned is the one of these overlaps: proximal points and the best gain for them in turn, by secants.
 
     Equation: derived, section 0 of the state evolution with P = 2.
     Checked: tests/models/untied/theory/test_own_scores.py::test_differences_of_scores_see_the_parts_as_said
@@ -80,16 +82,25 @@ def data_of(problem: UntiedProblem, rho_0: Floats, seed: int) -> Data:
     if not problem.softmax:
         return lambda overlaps, careful: linear_parts(problem.n_tokens, problem.alpha, rho_0, overlaps)
     channel = BlockChannel(SEEN, scale=2.0 * problem.alpha, nodes=NODES, seed=seed)
-    v = problem.v_0
+    last = problem.v_0
 
     def conjugates(overlaps: BlockOverlaps, careful: bool) -> PartConjugates:
-        nonlocal v
+        nonlocal last
+        v, before = last, None
         found = channel.averages(softmax_rows(problem, v), rho_0, overlaps, careful=careful)
+        for _ in range(MOST_GAINS if problem.target_gain is not None else 0):
+            off = best_gain(problem, found.u0, found.points.p) - v
+            if abs(off) <= SAME_GAIN * v:
+                break
+            slope = 0.0 if before is None else (off - before[1]) / (v - before[0]) + 1.0  # of the best gain in v
+            before = v, off
+            v += off / (1.0 - min(max(slope, 0.0), STEEPEST))
+            found = channel.averages(softmax_rows(problem, v), rho_0, overlaps, careful=False)
+        last = v
         hats = BlockHats(*(np.diag(np.diag(hat)) for hat in found.hats))
-        if problem.target_gain is None:
-            return PartConjugates(hats, found.test_error, found.train_error)
-        v = best_gain(problem, found.u0, found.points.p)
-        return PartConjugates(hats, found.test_error, found.train_error, v)
+        return PartConjugates(
+            hats, found.test_error, found.train_error, gain=None if problem.target_gain is None else v
+        )
 
     return conjugates
 
