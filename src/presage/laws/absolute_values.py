@@ -55,11 +55,10 @@ class Squares(SpectralLaw):
 
     def stieltjes_pair(self, z: Complexes) -> tuple[Complexes, Complexes]:
         root = np.sqrt(z)
-        one, its_slope = self.law.stieltjes_pair(root)
-        mirrored, other_slope = (np.conj(part) for part in self.law.stieltjes_pair(-np.conj(root)))
-        g = (one - mirrored) / (2.0 * root)
-        slope = ((its_slope + other_slope) / (2.0 * root) - g / root) / (2.0 * root)
-        return g, slope
+        both, slopes = self.law.stieltjes_pair(np.concatenate([root, -np.conj(root)]))
+        g = (both[: root.size] - np.conj(both[root.size :])) / (2.0 * root)
+        slope = (slopes[: root.size] + np.conj(slopes[root.size :])) / (2.0 * root)  # in the root
+        return g, (slope - g / root) / (2.0 * root)
 
     @property
     def support(self) -> Floats:
