@@ -170,7 +170,7 @@ def test_message_passing_says_whether_it_settled():
 
 def test_options_are_those_of_the_model():
     assert ps.option_names(ps.solve, NETWORK) == ["solver", "init", "tol", "throw", "accuracy"]
-    assert ps.option_names(ps.solve, MATRIX) == ["tol", "throw"]
+    assert ps.option_names(ps.solve, MATRIX) == ["accuracy", "tol", "throw"]
     assert "tokens" in ps.option_names(ps.simulate, NETWORK)
     assert {"processes", "progress"} <= {*ps.option_names(ps.simulate, MATRIX)}
     assert ps.option_names(lambda problem, shift=0.0: shift, NETWORK) == ["shift"]
