@@ -39,9 +39,10 @@ def test_theory_agrees_with_trained_heads(name):
     assert ("antisymmetric_error" in {row.name for row in comparison.rows}) == (problem.mask == "self")
     # What is predicted for another problem is seen not to be this one: half the price, or, where matrices are drawn
     # and a second solution takes as long as the first, a ridge in place of it.
-    other = problem.replace(weight_decay=0.5 * problem.weight_decay)
+    half = 0.5 * (problem.weight_decay or 0.0)
+    other = problem.replace(weight_decay=half)
     if problem.mask == "self" and problem.penalty == "weight-decay":
-        other = problem.replace(penalty="frobenius", weight_decay=0.5 * problem.weight_decay)
+        other = problem.replace(penalty="frobenius", weight_decay=half)
     assert abs(furthest(ps.solve(other), problem, heads).z) > 3.0
 
 
