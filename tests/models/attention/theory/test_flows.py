@@ -361,7 +361,7 @@ def test_what_is_rough_is_computed_time_by_time():
 def test_half_times_are_told():
     """Beside the way itself: from eps they are when half is there, from Gaussian weights nearly so."""
     far = ps.quadratic_network(ps.Empirical(0.4 ** np.arange(1, 7)), alpha=1.0, weight_decay=0.1)
-    s = 0.4 ** np.arange(1, 7)
+    s = np.array([0.4**i for i in range(1, 7)])
     even = ps.trajectory(far, steps=5, trainer=ps.PopulationFlow(eps=1e-6))
     np.testing.assert_allclose(even.half_times, np.log(s / 1e-6 - 1.0) / (2.0 * s), rtol=1e-12)
     options = {"trainer": ps.PopulationFlow(deviation=1e-9, until=2e4, first=20.0), "runs": 12}

@@ -257,7 +257,7 @@ def test_the_rank_of_summed_heads_is_that_of_their_sum():
 def test_a_sweep_has_columns_of_what_is_measured():
     """One head has no other, and no gain is learned: a table of such networks has no column of nothing."""
     problem = ps.multihead_attention(ps.MarchenkoPastur(0.5), alpha=1.0, weight_decay=0.1, n_heads=1)
-    options = {"d": 6, "seeds": 2, "n_test": 100, "processes": 1}
+    options: dict[str, Any] = {"d": 6, "seeds": 2, "n_test": 100, "processes": 1}
     table = ps.sweep(problem, ps.simulate, noise=[0.0, 0.5], **options)
     assert {"test_error", "rank", "rank_bar", "q"} <= set(table.data_vars)
     assert not {"cross_overlap", "cross_target_overlap_bar", "gain"} & set(table.data_vars)
