@@ -15,6 +15,7 @@ from presage.solving.sampled_weights import (
     orthogonal,
     products,
     wigner,
+    within_bounds,
 )
 
 HATS = BlockHats(
@@ -85,3 +86,27 @@ def test_noises_are_orthogonal_to_the_targets():
     clean = orthogonal(noises, targets)
     assert np.allclose(products(clean, clean), 15.0 * np.eye(3), atol=1e-10)
     assert np.allclose(products(clean, targets), 0.0, atol=1e-10)
+
+
+def test_a_response_is_that_of_no_penalty_at_most():
+    stiffness = np.array([[2.0, 0.5], [0.5, 1.0]])
+    free = np.linalg.inv(stiffness)
+    np.testing.assert_array_equal(within_bounds(0.7 * free, stiffness), 0.7 * free)
+    np.testing.assert_allclose(within_bounds(30.0 * free, stiffness), free, rtol=1e-12)
+    np.testing.assert_allclose(within_bounds(-free, stiffness), 0.0, atol=1e-15)
+    one_too_much = within_bounds(free + 5.0 * np.diag([1.0, -0.05]), stiffness)
+    assert np.linalg.eigvalsh(free - one_too_much).min() > -1e-12
+    assert np.linalg.eigvalsh(one_too_much).min() > -1e-12
+
+
+def test_heads_that_are_alike_respond_to_differences_of_their_noises():
+    """One noise pulls at both heads, so that what they make of another is seen by a little of it alone."""
+    rng = np.random.default_rng(3)
+    d = 60
+    target = in_random_frame(np.linspace(0.0, 2.0, d), rng)
+    noises = np.stack([wigner(d, rng), wigner(d, rng)])
+    hats = BlockHats(np.full((2, 2), 0.5), np.ones((2, 2)), np.array([[1.2, 0.8], [0.8, 1.2]]))
+    sampled = SampledWeights(np.stack([target, target + 1e-9 * wigner(d, rng)]), noises, lambda blocks, step: blocks)
+    found = sampled.overlaps(hats, tol=1e-9)
+    np.testing.assert_allclose(found.Sigma, np.linalg.inv(hats.Sigma_hat), rtol=1e-3)
+    np.testing.assert_allclose(found.q[0, 0], found.q[1, 1], rtol=0.02)

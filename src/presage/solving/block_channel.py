@@ -97,6 +97,10 @@ class BlockChannel:
         both = self.normals @ square_root(covariance)
         u0, u = np.ascontiguousarray(both[:, : self.P]), np.ascontiguousarray(both[:, self.P :])
         K = self.seen(overlaps.Sigma)
+        if not K.any():  # weights that are all cut do not give way
+            terms = loss(u0, u)
+            value = float(np.mean(terms.value))
+            return BlockAverages(self.hats_of(terms, K), value, value, u0, u, ProximalPoints(u, terms.value, terms))
         starts = [u, u0, 0.5 * (u + u0)] if careful or self._last is None else []
         starts += [] if self._last is None else [self._last]
         points = proximal_points(loss, u0, u, K, starts)

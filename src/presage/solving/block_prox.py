@@ -11,6 +11,7 @@ from presage.laws.spectral_law import Floats
 from presage.protocol.njit import njit
 
 MOST_SWEEPS = 200  # evaluations of the loss from one start
+RIGID = 1e-13  # relative: added to K, which has directions that give no way at all where weights are nearly all cut
 LEAST_STEP = 1e-12  # of a line search: below, rounding is all that is left
 DONE = 1e-20  # squared step of Newton's method, relative, after which the next is lost in rounding
 
@@ -85,7 +86,7 @@ def newton_steps(h, u, inverse, gradient, hessian, steps, slopes):  # type: igno
 
 def proximal_points(loss: Loss, u0: Floats, u: Floats, K: Floats, starts: Sequence[Floats]) -> ProximalPoints:
     """Minimise from every start, n x P each, and keep the lowest minimum of each sample."""
-    inverse = np.linalg.inv(K)
+    inverse = np.linalg.inv(K + RIGID * np.linalg.norm(K) * np.eye(len(K)))
     inverse = 0.5 * (inverse + inverse.T)
     best: ProximalPoints | None = None
     for start in starts:

@@ -161,10 +161,15 @@ def solve_drawn_parts(
         weights = DrawnParts(draw(size, rng), threshold, rng)
         Q_0 = np.diag(weights.Q_0)
         rho_0 = np.diag(Q_0 + 0.5 * noise)
-        start, slopes = (pilot[0].state, pilot[0].slopes) if pilot else (half(Q_0, alpha, gain), None)
-        tol = 0.01 * accuracy
-        one = settled_parts(make_data(rho_0, seed), weights, rho_0, start=start, tol=tol, slopes=slopes)
-        pilot.append(one)
+        data, zeros = make_data(rho_0, seed), np.zeros((2, 2))
+        nothing = PartsState(zeros, zeros, zeros, np.array([gain]))
+        at_nothing = data(nothing.overlaps, gain, False)
+        if weights.sampled.are_all_cut(at_nothing.hats):
+            one = Point(nothing, at_nothing, {}, 0.0, 1, None)
+        else:
+            start, slopes = (pilot[0].state, pilot[0].slopes) if pilot else (half(Q_0, alpha, gain), None)
+            one = settled_parts(data, weights, rho_0, start=start, tol=0.01 * accuracy, slopes=slopes)
+            pilot.append(one)
         spectrum = weights.singular_values
         values = numbers(one, Q_0, alpha, threshold * float(spectrum.mean()))
         return one._replace(values=values | {"rank": float(np.mean(spectrum > 0.0))}, singular_values=spectrum)

@@ -14,10 +14,11 @@ import numpy as np
 
 from presage.laws.random_frame import random_frame
 from presage.laws.spectral_law import Floats
-from presage.solving.block_channel import BlockHats, BlockOverlaps, square_root
+from presage.solving.block_channel import BlockHats, BlockOverlaps
 
 Prox = Callable[[Floats, float], Floats]  # of G x d x d matrices and a step: the proximal map of the penalty
 MOST_STEPS = 400
+SEEN_BY = 1e-4  # least variance of a combination of noises, over the largest
 
 
 class SampledWeights:
@@ -48,15 +49,28 @@ class SampledWeights:
 
     def overlaps(self, hats: BlockHats, *, tol: float = 1e-6, most: int = MOST_STEPS) -> BlockOverlaps:
         """Overlaps of the minimum, which is looked for from where the last one was."""
-        root = square_root(hats.q_hat)
-        pull = 0.5 * (mixed(hats.m_hat, self.targets) + mixed(root, self.noises))
+        root, pull = self._pull(hats)
         self._minimise(pull, 0.5 * hats.Sigma_hat, tol, most)
         response = np.linalg.solve(root.T, products(self.noises, self.S)).T / self.d
         return BlockOverlaps(
             products(self.S, self.targets) / self.d,
             products(self.S, self.S) / self.d,
-            0.5 * (response + response.T),
+            within_bounds(0.5 * (response + response.T), hats.Sigma_hat),
         )
+
+    def are_all_cut(self, hats: BlockHats) -> bool:
+        """Whether matrices of zeros stay where they are."""
+        return not self.prox(self._pull(hats)[1], 1.0).any()
+
+    def _pull(self, hats: BlockHats) -> tuple[Floats, Floats]:
+        """The square root of ``q_hat``, and half of what samples pull at.
+
+        Heads that are alike are pulled by one noise. A little noise of their differences is left then: it is what
+        their response to it is seen by.
+        """
+        values, vectors = np.linalg.eigh(hats.q_hat)
+        root = (vectors * np.sqrt(np.maximum(values, max(SEEN_BY * values[-1], 1e-300)))) @ vectors.T
+        return root, 0.5 * (mixed(hats.m_hat, self.targets) + mixed(root, self.noises))
 
     def _minimise(self, pull: Floats, curvature: Floats, tol: float, most: int) -> None:
         """Accelerated proximal gradient, with the momentum of the softest direction, begun anew where it overshoots."""
@@ -73,6 +87,25 @@ class SampledWeights:
             if self.moved <= tol * ratio:  # what is left is the last step over the rate
                 return
             ahead = new if overshot else new + momentum * step
+
+
+def within_bounds(response: Floats, stiffness: Floats) -> Floats:
+    """A response between none and ``stiffness^-1``, that of weights without a penalty: a proximal map pulls together.
+
+    Noises that hardly pull at heads leave a response to them that is rounding, and steps from there run away.
+
+    Equation: derived: ``0 <= Sigma_hat^(1/2) Sigma Sigma_hat^(1/2) <= 1`` of a convex penalty.
+    Checked: tests/solving/test_sampled_weights.py::test_a_response_is_that_of_no_penalty_at_most
+    """
+    values, vectors = np.linalg.eigh(stiffness)
+    if values[0] <= 0.0:
+        return response
+    root = (vectors * np.sqrt(values)) @ vectors.T
+    back = (vectors / np.sqrt(values)) @ vectors.T
+    parts, frame = np.linalg.eigh(root @ response @ root)
+    if parts[0] >= 0.0 and parts[-1] <= 1.0:
+        return response
+    return np.asarray(back @ (frame * np.clip(parts, 0.0, 1.0)) @ frame.T @ back)
 
 
 def mixed(matrix: Floats, blocks: Floats) -> Floats:

@@ -202,3 +202,21 @@ def test_a_first_answer_on_the_page_is_coarser_than_the_last(problem, draft):
     from presage.page.answers import coarse_options
 
     assert coarse_options("solve", problem) == ({} if draft is None else {"accuracy": draft})
+
+
+def test_averaged_heads_that_cost_too_much_are_none():
+    found = ps.solve(ps.multihead_attention(LAW, alpha=1.0, weight_decay=20.0, noise=0.25, combine="mean"))
+    assert (found.rank, found.overlap, found.cross_overlap) == (0.0, 0.0, 0.0)
+    assert found.train_loss == pytest.approx(found.test_error)
+    assert not any("not specialised" in line for line in found.caveats)
+
+
+@pytest.mark.slow
+def test_heads_that_stay_alike_are_beside_networks():
+    """Weight decay that leaves both heads one matrix: their response to differences has no noise to be seen by."""
+    problem = ps.multihead_attention(LAW, alpha=1.0, weight_decay=0.3, noise=0.25, combine="mean")
+    found = ps.solve(problem)
+    assert any("not specialised" in line for line in found.caveats)
+    heads = ps.simulate(problem, d=50, seeds=4, processes=1, progress=False)
+    for name, within in (("train_loss", 0.03), ("test_error", 0.06), ("rank", 0.06)):
+        assert getattr(heads, name).mean() == pytest.approx(getattr(found, name), rel=within), name

@@ -101,3 +101,16 @@ def test_samples_that_jump_are_told_of():
     assert any("jumps between two minima" in line for line in found.caveats)
     mild = ps.solve(itself(), accuracy=0.1)
     assert not any("jumps between two minima" in line for line in mild.caveats)
+
+
+@pytest.mark.parametrize("gain", [None, 1.5])
+def test_a_price_that_leaves_nothing_is_an_answer(gain):
+    """All singular values are cut: the output is uniform, the gain that of the target, nothing is known."""
+    found = ps.solve(itself(weight_decay=20.0, target_gain=gain))
+    assert (found.rank, found.m, found.q) == (0.0, 0.0, 0.0)
+    assert found.estimation_error == pytest.approx(found.problem.Q_0, rel=1e-9)
+    assert found.train_loss == pytest.approx(found.problem.alpha * found.train_error)
+    distinct = ps.solve(cross(weight_decay=20.0, target_gain=gain))
+    # A row shows the softmax of a difference, of variance 3 rho_s + rho_a where a token looks at itself, else 2 rho_0.
+    assert found.train_error > distinct.train_error
+    assert gain is None or found.gain == pytest.approx(gain, rel=1e-12)

@@ -13,6 +13,7 @@ from presage.models.multihead.problem import MultiheadProblem
 from presage.models.multihead.theory.state_evolution import (
     HeadsState,
     Point,
+    all_cut,
     channel_of,
     equal_start,
     settled_on,
@@ -110,7 +111,10 @@ def point_on(
 ) -> Point:
     """The fixed point of one copy, near another one or from a start."""
     weights, channel = weights_of(problem, rule.size, seed), channel_of(problem, rule.nodes, seed)
-    if near is not None:
+    nothing = all_cut(problem, weights, channel) if isinstance(weights, SampledHeads) else None
+    if nothing is not None:
+        return nothing
+    if near is not None and near.state.q.any():
         return settled_on(problem, weights, channel, near.state, tol=tol, slopes=near.slopes)
     return settled_on(problem, weights, channel, start or specialised_start(problem, weights.Q_0), tol=tol)
 
@@ -170,7 +174,7 @@ def where(problem: MultiheadProblem) -> tuple[Point, tuple[str, ...]]:
     Equal heads are followed on a coarser rule first; where they end elsewhere, both losses are of one rule.
     """
     own = point_on(problem, FOUND, 0, None, COARSE)
-    if problem.n_heads == 1:
+    if problem.n_heads == 1 or not own.state.q.any():
         return own, ()
     weights, channel = weights_of(problem, FOLLOWED.size, 0), channel_of(problem, FOLLOWED.nodes, 0)
     start = equal_start(problem, weights.Q_0)

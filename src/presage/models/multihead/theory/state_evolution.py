@@ -147,6 +147,23 @@ def settled_on(
     return replace(point, slopes=slopes, jumps=channel.jumps(last))
 
 
+def all_cut(problem: MultiheadProblem, weights: SampledHeads, channel: BlockChannel) -> Point | None:
+    """Heads of zeros, where weight decay leaves nothing else.
+
+    Nothing is known of any head there, and so none is known before another: that is no doubt about the equations.
+    """
+    Q_0 = channel.averaged(weights.Q_0)
+    rho_0 = Q_0 + 0.5 * problem.noise * np.eye(problem.n_heads)
+    zeros = np.zeros_like(Q_0)
+    nothing = HeadsState(zeros, zeros, zeros, np.array([problem.v_0]))
+    outputs = MeanOfHeads(problem.beta, problem.target_beta, problem.v_0, problem.v_0)
+    averages = channel.averages(outputs, rho_0, nothing.overlaps)
+    if not weights.sampled.are_all_cut(averages.hats):
+        return None
+    weights.paid = weights.rank = 0.0
+    return replace(measured(problem, weights, nothing, averages, Q_0, 0.0, 1), specialised=1.0)
+
+
 def allowed(state: HeadsState, rho_0: Floats) -> bool:
     """Whether these can be overlaps: a covariance, and a response that is one."""
     whole = np.block([[rho_0, state.m.T], [state.m, state.q]])
