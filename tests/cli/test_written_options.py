@@ -84,8 +84,8 @@ def test_an_accuracy_reaches_the_solver():
     ("arguments", "words"),
     [
         (
-            "solve --model bilinear --accuracy 0.01",
-            "`--accuracy` is no option of `presage solve` with --model bilinear",
+            "solve --model diagonal --accuracy 0.01",
+            "`--accuracy` is no option of `presage solve` with --model diagonal",
         ),
         ("solve --optimal --accuracy 0.01", "`--accuracy` is no option of `presage solve --optimal`"),
         ("solve --accuracy 0", "Got --accuracy 0. Leave it out, or use for example --accuracy 1e-4."),
