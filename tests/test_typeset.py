@@ -11,7 +11,7 @@ from presage import cite
 from tests.page_blocks import ROOT
 
 # Formulas of docstrings that are equations, and are shown as code all the same.
-LEFT_AS_THEY_ARE = {"E f.a", "E f.b", "throw=False", "start = c", 'mask="self"'}
+LEFT_AS_THEY_ARE = {"E f.a", "E f.b", "start = c", 'mask="self"', 'pairs="all"', "advance(state, duration)"}
 
 
 @pytest.fixture

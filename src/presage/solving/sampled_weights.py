@@ -90,7 +90,7 @@ class SampledWeights:
 
 
 def within_bounds(response: Floats, stiffness: Floats) -> Floats:
-    """A response between none and ``stiffness^-1``, that of weights without a penalty: a proximal map pulls together.
+    """A response between none and ``Sigma_hat^-1``, that of weights without a penalty: a proximal map pulls together.
 
     Noises that hardly pull at heads leave a response to them that is rounding, and steps from there run away.
 
