@@ -38,6 +38,13 @@ WITH_CODE = [
     for name, text in PAGES.items()
     if name != "README.md" and any(block.language in (PYTHON, CELL) for block in blocks(text))
 ]
+LONG = {  # pages whose code trains or solves for some seconds
+    "docs/beyond-one-head.md",
+    "docs/features-layer-by-layer.md",
+    "docs/features-one-by-one.md",
+    "docs/fine-tuning-before-you-fine-tune.md",
+    "docs/watch-a-boltzmann-machine-learn.md",
+}
 WITH_COMMANDS = [name for name, text in PAGES.items() if any(b.language == CONSOLE for b in blocks(text))]
 
 
@@ -74,7 +81,9 @@ def test_an_unknown_block_is_found():
     ]
 
 
-@pytest.mark.parametrize("page", WITH_CODE)
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=pytest.mark.slow if page in LONG else ()) for page in WITH_CODE]
+)
 def test_every_block_runs_and_prints_what_is_shown(page, capsys, tmp_path, monkeypatch):
     import matplotlib as mpl
 

@@ -9,6 +9,7 @@ import presage as ps
 from tests.checkpoints.planted import noise, planted
 
 
+@pytest.mark.slow
 def test_strengths_beside_many_directions():
     """Twelve directions of 128 take a tenth of the noise's dimensions; in units of what is left, 3 is read as 3.3."""
     rng = np.random.default_rng(1)

@@ -1194,7 +1194,12 @@ def test_messages_are_reworded_by_data():
 
 
 @pytest.mark.parametrize(
-    "named", [named for model in every_model() for named in model.named], ids=lambda named: named.name
+    "named",
+    [
+        pytest.param(named, id=named.name, marks=pytest.mark.slow if named.name == "softmax-lora" else ())
+        for model in every_model()
+        for named in model.named
+    ],
 )
 def test_every_model_has_an_answer_with_nothing_written(named):
     """What a view begins with is a problem, its target too."""

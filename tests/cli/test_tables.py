@@ -127,7 +127,13 @@ def same(shown: str, known: Any) -> bool:
     return abs(float(parts[1]) * scale - value) <= near and in_brackets
 
 
-@pytest.mark.parametrize(("arguments", "of_json"), COMMANDS.values(), ids=COMMANDS)
+@pytest.mark.parametrize(
+    ("arguments", "of_json"),
+    [
+        pytest.param(*both, id=name, marks=pytest.mark.slow if name in ("compare", "simulate") else ())  # they train
+        for name, both in COMMANDS.items()
+    ],
+)
 def test_every_number_of_a_table_is_whole_at_every_width(arguments, of_json):
     known = of_json(json.loads(printed(80, *arguments, "--json")))
     for width in WIDTHS:

@@ -59,6 +59,7 @@ def test_curves_collapse_and_kernels_fall_behind():
     assert float(learned.sel(alpha=4.0).min()) > 0.9
 
 
+@pytest.mark.slow
 def test_some_of_it_is_computed_again():
     parts = shipped()
     problem = features_hierarchy.PROBLEM

@@ -53,6 +53,7 @@ def test_both_layers_trained_by_gradients_learn_with_more_samples():
     assert float(table["second_overlap"][-1]) > float(table["second_overlap"][0]) + 0.2
 
 
+@pytest.mark.slow
 def test_cells_are_computed_again():
     theory, layers, kernels = (shipped()[name] for name in ("theory", "hermite", "features"))
     at = int(np.random.default_rng(0).integers(theory.sizes["alpha"]))

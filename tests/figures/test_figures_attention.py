@@ -414,6 +414,7 @@ def test_random_cells_of_the_predictions_can_be_made_again(shipped, figure, part
 LONG = {("attention-4", "trained")}  # by a trainer that takes half a minute
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("figure", "part"),
     [pytest.param(*one, marks=pytest.mark.slow if one in LONG else ()) for one in TRAINED],

@@ -123,6 +123,7 @@ def _at(problem: Any, run: Any, variable: str, fixed: dict[str, Any], point: dic
     return ps.sweep(problem, run, processes=1, **grid)[variable].values
 
 
+@pytest.mark.slow
 def test_a_trained_cell_comes_out_again():
     known = shipped("bayes-amp")["softmax_trained"]
     again = ps.sweep(

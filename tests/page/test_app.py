@@ -499,6 +499,7 @@ def replace_most(bound, most):
     return bound._replace(most=most)
 
 
+@pytest.mark.slow
 @settings(max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     ANYTHING
@@ -576,6 +577,7 @@ def test_a_map_of_a_long_list_takes_little_memory(client, tab):
     assert client.app.state.remembered.size < 64e6
 
 
+@pytest.mark.slow
 def test_memory_stays_bounded_over_many_questions(client, tab):
     tab.ask("point", fields={**FIELDS, "alpha": "0.3"})
     before = psutil.Process().memory_info().rss

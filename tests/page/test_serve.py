@@ -145,6 +145,7 @@ def test_the_browser_is_opened_unless_one_says_no(monkeypatch):
     assert "Everybody who reaches this machine" in said[-1]
 
 
+@pytest.mark.slow
 def test_a_model_of_ones_own_is_on_the_page(tmp_path):
     (tmp_path / "shrink.py").write_text(MODULE, encoding="utf-8")
     with started(tmp_path, "--model", "shrink:Mean") as (_, address):

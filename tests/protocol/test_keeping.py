@@ -59,6 +59,7 @@ def test_nothing_is_kept_unless_it_is_asked_for_and_keeping_changes_no_number(pr
     assert "weights" not in repr(kept)
 
 
+@pytest.mark.slow
 def test_the_history_of_a_posterior_mean_is_the_error_that_it_expects():
     for problem in (QUADRATIC, BILINEAR):
         trainer = ps.BayesAMP(ps.bayes_optimal(problem).denoiser)

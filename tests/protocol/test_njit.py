@@ -40,6 +40,7 @@ def run(folder, *command, **more):
     )
 
 
+@pytest.mark.slow
 def test_a_machine_without_a_writable_folder_gets_its_answer_and_is_told_once_how_to_be_faster(no_folder):
     command = ("-m", "presage", "solve", "--model", "quadratic", "--alpha", "1", "--noise", "0.5", "--csv")
     done = run(no_folder, *command)

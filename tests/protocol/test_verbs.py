@@ -126,6 +126,7 @@ def test_a_sweep_of_trained_matrices_hands_its_processes_on(monkeypatch):
     assert given == [2, 2]
 
 
+@pytest.mark.slow
 def test_the_posterior_mean_of_a_matrix_is_compared_with_the_bayes_optimal_error():
     best = ps.bayes_optimal(MATRIX)
     trainer = ps.BayesAMP(best.denoiser, steps=25)

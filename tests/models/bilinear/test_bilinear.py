@@ -318,6 +318,7 @@ def test_the_duality_gap_bounds_the_loss():
     assert 0 < rough.loss - fine.loss <= rough.gap * rough.loss
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "problem",
     [

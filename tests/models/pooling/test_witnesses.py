@@ -122,6 +122,7 @@ def test_few_sequences_and_many_are_diagonalised_alike():
     assert abs(u @ vectors[:, -1]) == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 def test_the_model_is_checked():
     assert "nothing found" in str(ps.check_model(POINTS["mean"], d=(40, 80)))
 

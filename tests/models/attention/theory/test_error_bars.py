@@ -46,6 +46,7 @@ def check(indices: range) -> None:
     assert max(ratios.values()) <= 5.0, beyond
 
 
+@pytest.mark.slow
 def test_error_bars_cover_the_truth_on_a_sample() -> None:
     check(range(4, 200, 13))
 

@@ -161,6 +161,7 @@ def test_jumping_samples_above_interpolation():
     assert all(limit.error_bars["test_error"] < 3e-3 * limit.test_error for limit in limits)
 
 
+@pytest.mark.slow
 def test_weights_that_grow_without_bound_are_a_sentence():
     with pytest.raises(ps.SolveError, match=r"ever larger weights.*small penalty"):
         ps.ridgeless(ps.unfactorized_attention(MP, alpha=0.3, ridge=0.0, noise=0.5))

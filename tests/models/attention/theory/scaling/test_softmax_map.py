@@ -58,6 +58,7 @@ def test_floors_of_two_tokens(noise, scale, floor, V, M, off):
     assert all(bar < 1e-7 for bar in found.bars.values())
 
 
+@pytest.mark.slow
 def test_floors_of_three_tokens():
     """By scrambled points; the numbers are good to one in their last digit."""
     found = well_sampled(Softmax(3), 1.0, 0.5)
