@@ -26,6 +26,20 @@ class BlockOverlaps(NamedTuple):
     Sigma: Floats
 
 
+class BlockState(NamedTuple):
+    """Overlaps of blocks, and the gain of the outputs as an array of one."""
+
+    m: Floats
+    q: Floats
+    Sigma: Floats
+    gain: Floats
+
+    @property
+    def overlaps(self) -> BlockOverlaps:
+        """Without the gain."""
+        return BlockOverlaps(self.m, self.q, self.Sigma)
+
+
 class BlockHats(NamedTuple):
     """What the samples say about the blocks."""
 
@@ -148,10 +162,10 @@ def traces(slope: Floats, products: Floats) -> Floats:
     return np.asarray(np.einsum("ij,kgji->gk", slope, products))
 
 
-def square_root(covariance: Floats) -> Floats:
-    """Symmetric square root; what rounding makes negative is taken for zero."""
+def square_root(covariance: Floats, least: float = 0.0) -> Floats:
+    """Symmetric square root; eigenvalues, which rounding may make negative, are at least so much of the largest."""
     values, vectors = np.linalg.eigh(0.5 * (covariance + covariance.T))
-    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
+    return np.asarray((vectors * np.sqrt(np.maximum(values, least * values[-1]))) @ vectors.T)
 
 
 @cache

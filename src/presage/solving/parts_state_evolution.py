@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from presage.laws.spectral_law import Floats
-from presage.solving.block_channel import BlockOverlaps
+from presage.solving.block_channel import BlockState
 from presage.solving.copies import averaged, enough_copies, largest, not_reached
 from presage.solving.jumps import DOUBTFUL, surely
 from presage.solving.matrix_parts import Data, DrawnParts, PartConjugates, RidgeParts, Weights
@@ -44,24 +44,10 @@ class PartsAnswer(NamedTuple):
     singular_values: Floats | None = None  # of the drawn matrices, increasing; None where they are not drawn
 
 
-class PartsState(NamedTuple):
-    """Overlaps of the parts, and the gain of the outputs as an array of one."""
-
-    m: Floats
-    q: Floats
-    Sigma: Floats
-    gain: Floats
-
-    @property
-    def overlaps(self) -> BlockOverlaps:
-        """Without the gain."""
-        return BlockOverlaps(self.m, self.q, self.Sigma)
-
-
 class Point(NamedTuple):
     """A fixed point of one rule or drawing."""
 
-    state: PartsState
+    state: BlockState
     conjugates: PartConjugates
     values: dict[str, float]
     residual: float
@@ -71,23 +57,30 @@ class Point(NamedTuple):
 
 
 def settled_parts(
-    data: Data, weights: Weights, rho_0: Floats, *, start: PartsState, tol: float, slopes: Slopes | None
+    data: Data,
+    weights: Weights,
+    rho_0: Floats,
+    *,
+    start: BlockState,
+    learns_gain: bool,
+    tol: float,
+    slopes: Slopes | None,
 ) -> Point:
     """Where data and weights agree; without slopes of another fixed point they are taken on the way."""
 
-    def step(state: PartsState, careful: bool) -> PartsState:
+    def step(state: BlockState, careful: bool) -> BlockState:
         found = data(state.overlaps, float(state.gain[0]), careful)
         gain = state.gain if found.gain is None else np.array([found.gain])
-        return PartsState(*weights.overlaps(found.hats), gain)
+        return BlockState(*weights.overlaps(found.hats), gain)
 
-    def allowed(state: PartsState) -> bool:
+    def allowed(state: BlockState) -> bool:
         m, q, Sigma = (np.diag(matrix) for matrix in state.overlaps)
         known = np.diag(rho_0) * q - m * m
         possible = np.all(q > 0.0) and np.all(Sigma > 0.0) and np.all(known >= 0.0) and state.gain[0] > 0.0
         return bool(possible and np.isfinite(m).all())
 
-    learned = np.array([float(data(start.overlaps, float(start.gain[0]), False).gain is not None)])
-    careful = Careful(step, allowed, directions_of([PATTERNS, PATTERNS, PATTERNS, [learned]]))
+    moves = np.array([float(learns_gain)])
+    careful = Careful(step, allowed, directions_of([PATTERNS, PATTERNS, PATTERNS, [moves]]))
     if slopes is None:
         found, slopes = settled_by_newton(start, careful, tol=tol, most=MOST_STEPS)
     else:
@@ -104,7 +97,7 @@ def solve_ridge_parts(
     alpha: float,
     noise: float,
     tau: float,
-    gain: float,
+    gain: float | None,
     tol: float,
     accuracy: float,
     first: int,
@@ -112,7 +105,7 @@ def solve_ridge_parts(
 ) -> PartsAnswer:
     """A ridge on both parts; `make_data` is asked with the variances of the target's scores and a seed.
 
-    `gain` is that of the target's outputs, from which a learned one begins.
+    `gain` is that of the target's outputs, from which a learned one begins; None where none is learned.
 
     Equation: derived, ``loss/d^2 = alpha train + tau (q_s + q_a)``.
     Checked: tests/models/untied/theory/test_check_values.py::test_a_ridge_on_a_token_that_looks_at_itself
@@ -123,7 +116,9 @@ def solve_ridge_parts(
     def make(seed: int) -> Point:
         data, weights = make_data(rho_0, seed), RidgeParts(Q_0, tau)
         start, slopes = (pilot[0].state, pilot[0].slopes) if pilot else (half(Q_0, alpha, gain), None)
-        one = settled_parts(data, weights, rho_0, start=start, tol=0.1 * tol, slopes=slopes)
+        one = settled_parts(
+            data, weights, rho_0, start=start, learns_gain=gain is not None, tol=0.1 * tol, slopes=slopes
+        )
         pilot.append(one)
         cost = tau * float(np.trace(one.state.q))
         return one._replace(values=numbers(one, Q_0, alpha, cost) | {"rank": 1.0})
@@ -146,7 +141,7 @@ def solve_drawn_parts(
     noise: float,
     threshold: float,
     accuracy: float,
-    gain: float = 1.0,
+    gain: float | None = None,
 ) -> PartsAnswer:
     """The nuclear norm, ``threshold d |S|_*``, with targets that are drawn; their own size is that of their scores too.
 
@@ -162,13 +157,15 @@ def solve_drawn_parts(
         Q_0 = np.diag(weights.Q_0)
         rho_0 = np.diag(Q_0 + 0.5 * noise)
         data, zeros = make_data(rho_0, seed), np.zeros((2, 2))
-        nothing = PartsState(zeros, zeros, zeros, np.array([gain]))
-        at_nothing = data(nothing.overlaps, gain, False)
+        nothing = BlockState(zeros, zeros, zeros, first_gain(gain))
+        at_nothing = data(nothing.overlaps, float(nothing.gain[0]), False)
         if weights.sampled.are_all_cut(at_nothing.hats):
             one = Point(nothing, at_nothing, {}, 0.0, 1, None)
         else:
             start, slopes = (pilot[0].state, pilot[0].slopes) if pilot else (half(Q_0, alpha, gain), None)
-            one = settled_parts(data, weights, rho_0, start=start, tol=0.01 * accuracy, slopes=slopes)
+            one = settled_parts(
+                data, weights, rho_0, start=start, learns_gain=gain is not None, tol=0.01 * accuracy, slopes=slopes
+            )
             pilot.append(one)
         spectrum = weights.singular_values
         values = numbers(one, Q_0, alpha, threshold * float(spectrum.mean()))
@@ -214,11 +211,16 @@ def size_for(accuracy: float) -> int:
     return int(np.clip(round(1.0 / accuracy), *SIZES))
 
 
-def half(Q_0: Floats, alpha: float, gain: float) -> PartsState:
+def half(Q_0: Floats, alpha: float, gain: float | None) -> BlockState:
     """Half learned, as stiff as two tokens make it, with the gain of the target."""
     stiff = 1.0 / (1.0 + 8.0 * alpha)
     overlaps = (np.diag(0.5 * Q_0), np.diag(0.6 * Q_0 + 0.05 * Q_0.sum()), stiff * np.eye(2))
-    return PartsState(*overlaps, np.array([gain]))
+    return BlockState(*overlaps, first_gain(gain))
+
+
+def first_gain(gain: float | None) -> Floats:
+    """The gain to begin with: that of the target, and 1 where none is learned."""
+    return np.array([1.0 if gain is None else gain])
 
 
 def floors_of(Q_0: Floats) -> dict[str, float]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from presage.laws.random_frame import random_frame
 from presage.laws.spectral_law import Floats
-from presage.solving.block_channel import BlockHats, BlockOverlaps
+from presage.solving.block_channel import BlockHats, BlockOverlaps, square_root
 
 Prox = Callable[[Floats, float], Floats]  # of G x d x d matrices and a step: the proximal map of the penalty
 MOST_STEPS = 400
@@ -68,8 +68,7 @@ class SampledWeights:
         Heads that are alike are pulled by one noise. A little noise of their differences is left then: it is what
         their response to it is seen by.
         """
-        values, vectors = np.linalg.eigh(hats.q_hat)
-        root = (vectors * np.sqrt(np.maximum(values, max(SEEN_BY * values[-1], 1e-300)))) @ vectors.T
+        root = square_root(hats.q_hat, SEEN_BY)
         return root, 0.5 * (mixed(hats.m_hat, self.targets) + mixed(root, self.noises))
 
     def _minimise(self, pull: Floats, curvature: Floats, tol: float, most: int) -> None:
@@ -97,11 +96,10 @@ def within_bounds(response: Floats, stiffness: Floats) -> Floats:
     Equation: derived: ``0 <= Sigma_hat^(1/2) Sigma Sigma_hat^(1/2) <= 1`` of a convex penalty.
     Checked: tests/solving/test_sampled_weights.py::test_a_response_is_that_of_no_penalty_at_most
     """
-    values, vectors = np.linalg.eigh(stiffness)
-    if values[0] <= 0.0:
+    if np.linalg.eigvalsh(stiffness)[0] <= 0.0:
         return response
-    root = (vectors * np.sqrt(values)) @ vectors.T
-    back = (vectors / np.sqrt(values)) @ vectors.T
+    root = square_root(stiffness)
+    back = np.linalg.inv(root)
     parts, frame = np.linalg.eigh(root @ response @ root)
     if parts[0] >= 0.0 and parts[-1] <= 1.0:
         return response

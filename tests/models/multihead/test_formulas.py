@@ -16,14 +16,13 @@ from presage.models.multihead.experiment.values import beside_the_target, output
 from presage.models.multihead.theory.mean_loss import MeanOfHeads, products_of_heads
 from presage.models.multihead.theory.separate_heads import solve_side_by_side, summed
 from presage.models.multihead.theory.state_evolution import (
-    HeadsState,
     channel_of,
     matched,
     settled_on,
     specialised_start,
 )
 from presage.models.multihead.theory.weights import RidgeWeights, SampledHeads, overlaps_of_targets
-from presage.solving.block_channel import BlockChannel, BlockHats, BlockOverlaps
+from presage.solving.block_channel import BlockChannel, BlockHats, BlockOverlaps, BlockState
 from tests.page_formulas import evaluates
 
 LAW = ps.MarchenkoPastur(0.5)
@@ -294,7 +293,7 @@ def test_what_is_measured_of_heads():
 
 
 def test_heads_are_numbered_as_those_of_the_target():
-    swapped = HeadsState(STATE.m[::-1], STATE.q[::-1, ::-1], STATE.Sigma[::-1, ::-1], np.ones(1))
+    swapped = BlockState(STATE.m[::-1], STATE.q[::-1, ::-1], STATE.Sigma[::-1, ::-1], np.ones(1))
     back = matched(swapped)
     np.testing.assert_array_equal(back.m, STATE.m)
     np.testing.assert_array_equal(back.q, STATE.q)

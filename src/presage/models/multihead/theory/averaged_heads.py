@@ -11,7 +11,6 @@ import numpy as np
 from presage.laws.spectral_law import SpectralLaw
 from presage.models.multihead.problem import MultiheadProblem
 from presage.models.multihead.theory.state_evolution import (
-    HeadsState,
     Point,
     all_cut,
     channel_of,
@@ -20,6 +19,7 @@ from presage.models.multihead.theory.state_evolution import (
     specialised_start,
 )
 from presage.models.multihead.theory.weights import OneHead, RidgeWeights, SampledHeads, Weights
+from presage.solving.block_channel import BlockState
 from presage.solving.copies import averaged, enough_copies, largest, not_reached
 from presage.solving.jumps import DOUBTFUL, notes_of, surely
 
@@ -78,7 +78,7 @@ class Found(NamedTuple):
     bars: dict[str, float]
     said: tuple[str, ...]
     residual: float
-    states: tuple[HeadsState, ...]
+    states: tuple[BlockState, ...]
     settled: float = SETTLED  # residual that is an answer
 
 
@@ -107,7 +107,7 @@ def rule_for(problem: MultiheadProblem, accuracy: float) -> Rule:
 
 
 def point_on(
-    problem: MultiheadProblem, rule: Rule, seed: int, near: Point | None, tol: float, start: HeadsState | None = None
+    problem: MultiheadProblem, rule: Rule, seed: int, near: Point | None, tol: float, start: BlockState | None = None
 ) -> Point:
     """The fixed point of one copy, near another one or from a start."""
     weights, channel = weights_of(problem, rule.size, seed), channel_of(problem, rule.nodes, seed)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from itertools import permutations
-from typing import NamedTuple
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from presage.laws.spectral_law import Floats
 from presage.models.multihead.problem import MultiheadProblem
 from presage.models.multihead.theory.mean_loss import MeanOfHeads, products_of_heads
 from presage.models.multihead.theory.weights import SampledHeads, Weights
-from presage.solving.block_channel import BlockAverages, BlockChannel, BlockOverlaps
+from presage.solving.block_channel import BlockAverages, BlockChannel, BlockState
 from presage.solving.straightened import Careful, Slopes, directions_of, settled_by_newton, settled_with_care
 
 MOST = 100  # steps of an iteration
@@ -20,25 +19,11 @@ LARGEST = 1e8  # of an overlap or a response that an iteration may try; the inve
 ALIKE = 1e-9  # relative: heads of a target closer than this are the same matrix
 
 
-class HeadsState(NamedTuple):
-    """Overlaps of the heads, and the gain as an array of one."""
-
-    m: Floats
-    q: Floats
-    Sigma: Floats
-    gain: Floats
-
-    @property
-    def overlaps(self) -> BlockOverlaps:
-        """Without the gain."""
-        return BlockOverlaps(self.m, self.q, self.Sigma)
-
-
 @dataclass(frozen=True, eq=False)
 class Point:
     """Where the iteration came to rest on one rule, and what is seen there."""
 
-    state: HeadsState
+    state: BlockState
     averages: BlockAverages
     values: dict[str, float]
     specialised: float  # (m_hh - m_hk)/(Q_0hh - Q_0hk): 0 where a head knows all heads of the target alike
@@ -69,16 +54,16 @@ def orders(problem: MultiheadProblem) -> list[tuple[int, ...]]:
     ]
 
 
-def specialised_start(problem: MultiheadProblem, Q_0: Floats) -> HeadsState:
+def specialised_start(problem: MultiheadProblem, Q_0: Floats) -> BlockState:
     """Heads that are nearly those of the target."""
-    return HeadsState(0.9 * Q_0, 0.95 * Q_0, 2.0 * np.eye(problem.n_heads), np.array([problem.v_0]))
+    return BlockState(0.9 * Q_0, 0.95 * Q_0, 2.0 * np.eye(problem.n_heads), np.array([problem.v_0]))
 
 
-def equal_start(problem: MultiheadProblem, Q_0: Floats) -> HeadsState:
+def equal_start(problem: MultiheadProblem, Q_0: Floats) -> BlockState:
     """Heads that are nearly the same, and know all heads of the target nearly alike."""
     mean, one = np.full_like(Q_0, Q_0.mean()), np.eye(problem.n_heads)
     m = 0.9 * mean + 0.01 * (Q_0 - mean)
-    return HeadsState(m, 0.9 * mean + 0.05 * np.diag(Q_0).mean() * one, 2.0 * one, np.array([problem.v_0]))
+    return BlockState(m, 0.9 * mean + 0.05 * np.diag(Q_0).mean() * one, 2.0 * one, np.array([problem.v_0]))
 
 
 def directions(problem: MultiheadProblem) -> Floats:
@@ -94,7 +79,7 @@ def settled_on(
     problem: MultiheadProblem,
     weights: Weights,
     channel: BlockChannel,
-    start: HeadsState,
+    start: BlockState,
     *,
     tol: float,
     plain: int = 0,
@@ -113,26 +98,26 @@ def settled_on(
     Q_0 = channel.averaged(weights.Q_0)
     rho_0 = Q_0 + 0.5 * problem.noise * np.eye(problem.n_heads)
     outputs = MeanOfHeads(problem.beta, problem.target_beta, target_gain=problem.v_0)
-    seen: dict[bool, tuple[HeadsState, BlockAverages]] = {}  # the last with care, and the last without
+    seen: dict[bool, tuple[BlockState, BlockAverages]] = {}  # the last with care, and the last without
 
-    def averages(state: HeadsState, careful: bool) -> BlockAverages:
+    def averages(state: BlockState, careful: bool) -> BlockAverages:
         gain = float(state.gain[0])
         found = channel.averages(replace(outputs, gain=gain), rho_0, state.overlaps, careful=careful)
         seen[careful] = (state, found)
         return found
 
-    def step(state: HeadsState, careful: bool) -> HeadsState:
+    def step(state: BlockState, careful: bool) -> BlockState:
         found = averages(state, careful)
         m, q, Sigma = (channel.averaged(part) for part in weights.overlaps(found.hats))
         gain = state.gain
         if problem.target_gain is not None:
             gain = np.array([outputs.best_gain(found.u0, found.points.p)])
-        return HeadsState(m, q, Sigma, gain)
+        return BlockState(m, q, Sigma, gain)
 
     here = start
     for _ in range(plain):
         new = step(here, False)
-        here = HeadsState(*(0.5 * (a + b) for a, b in zip(here, new, strict=True)))
+        here = BlockState(*(0.5 * (a + b) for a, b in zip(here, new, strict=True)))
     careful = Careful(step, lambda state: allowed(state, rho_0), directions(problem))
     if slopes is None:
         found, slopes = settled_by_newton(here, careful, tol=tol, most=MOST)
@@ -155,7 +140,7 @@ def all_cut(problem: MultiheadProblem, weights: SampledHeads, channel: BlockChan
     Q_0 = channel.averaged(weights.Q_0)
     rho_0 = Q_0 + 0.5 * problem.noise * np.eye(problem.n_heads)
     zeros = np.zeros_like(Q_0)
-    nothing = HeadsState(zeros, zeros, zeros, np.array([problem.v_0]))
+    nothing = BlockState(zeros, zeros, zeros, np.array([problem.v_0]))
     outputs = MeanOfHeads(problem.beta, problem.target_beta, problem.v_0, problem.v_0)
     averages = channel.averages(outputs, rho_0, nothing.overlaps)
     if not weights.sampled.are_all_cut(averages.hats):
@@ -164,7 +149,7 @@ def all_cut(problem: MultiheadProblem, weights: SampledHeads, channel: BlockChan
     return replace(measured(problem, weights, nothing, averages, Q_0, 0.0, 1), specialised=1.0)
 
 
-def allowed(state: HeadsState, rho_0: Floats) -> bool:
+def allowed(state: BlockState, rho_0: Floats) -> bool:
     """Whether these can be overlaps: a covariance, and a response that is one."""
     whole = np.block([[rho_0, state.m.T], [state.m, state.q]])
     if not max(float(np.max(np.abs(part))) for part in (whole, *state)) < LARGEST:
@@ -173,19 +158,19 @@ def allowed(state: HeadsState, rho_0: Floats) -> bool:
     return lowest > 1.0 / LARGEST and float(state.gain[0]) > 0.0
 
 
-def matched(state: HeadsState) -> HeadsState:
+def matched(state: BlockState) -> BlockState:
     """Heads numbered as those of the target, by the permutation with the largest sum of overlaps."""
     rows = range(len(state.m))
     best = max(permutations(rows), key=lambda order: sum(state.m[h, k] for k, h in enumerate(order)))
     order = np.array(best)
     both = np.ix_(order, order)
-    return HeadsState(state.m[order], state.q[both], state.Sigma[both], state.gain)
+    return BlockState(state.m[order], state.q[both], state.Sigma[both], state.gain)
 
 
 def measured(
     problem: MultiheadProblem,
     weights: Weights,
-    state: HeadsState,
+    state: BlockState,
     averages: BlockAverages,
     Q_0: Floats,
     residual: float,

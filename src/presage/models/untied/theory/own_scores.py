@@ -58,7 +58,7 @@ def solve_own_scores(problem: UntiedProblem, *, accuracy: float, tol: float) -> 
             alpha=alpha,
             noise=noise,
             tau=strength,
-            gain=problem.v_0,
+            gain=problem.target_gain,
             tol=tol,
             accuracy=accuracy,
             first=first,
@@ -69,7 +69,7 @@ def solve_own_scores(problem: UntiedProblem, *, accuracy: float, tol: float) -> 
         return drawn_target(problem, d, rng)
 
     return solve_drawn_parts(
-        data, draw, alpha=alpha, noise=noise, threshold=2.0 * strength, accuracy=accuracy, gain=problem.v_0
+        data, draw, alpha=alpha, noise=noise, threshold=2.0 * strength, accuracy=accuracy, gain=problem.target_gain
     )
 
 
